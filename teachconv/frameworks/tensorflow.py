@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 
 from ..graph.common_runtime import execute, executor, graph_optimizer, graph_partition, placer
+from ..graph.common_runtime.run_steps import gradient_step
 from ..graph.eager.backprop import GradientTape
-from ..graph.find_source import find_source, gradient_step
+from ..graph.find_source import find_source
 from ..graph.framework import op_kernel
 from ..graph.framework.op_def import REGISTRY
 from ..graph.gradients.gradients_util import backpropagate

@@ -24,6 +24,7 @@ layers/ -> models.py -> training.py (``train_step``, ``fit``) -> losses.py, opti
 from ..graph.options import refuse_other_names
 from . import (
     activations,
+    backend,
     callbacks,
     config,
     find_source,  # noqa: F401  (registers layers and models)
@@ -33,7 +34,9 @@ from . import (
     metrics,
     models,
     onnx_export,  # noqa: F401  (registers models)
+    ops,
     optimizers,
+    regularizers,
     utils,
 )
 from .layers import Input, Layer
@@ -52,6 +55,7 @@ __all__ = [
     "Optimizer",
     "Sequential",
     "activations",
+    "backend",
     "callbacks",
     "config",
     "initializers",
@@ -59,7 +63,9 @@ __all__ = [
     "losses",
     "metrics",
     "models",
+    "ops",
     "optimizers",
+    "regularizers",
     "utils",
 ]
 

@@ -99,7 +99,7 @@ _INSTEAD = {
     "loss_weights": _OWN_LOSS,
     "sample_weight": _OWN_LOSS,
     "validation_freq": "a callback can call evaluate in on_epoch_end",
-    "weight_decay": "a loss of your own can add the squares of the weights",
+    "weight_decay": "kernel_regularizer of the layers adds the squares of the weights to the loss",
 }
 
 

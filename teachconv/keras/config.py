@@ -13,7 +13,15 @@ import numpy as np
 from ..core.arguments import integer
 from ..support.errors import ArgumentError, brief, check_word
 
-__all__ = ["check_seed", "floatx", "next_seed", "set_floatx", "set_random_seed"]
+__all__ = [
+    "check_seed",
+    "epsilon",
+    "floatx",
+    "image_data_format",
+    "next_seed",
+    "set_floatx",
+    "set_random_seed",
+]
 
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 _floatx = "float32"
@@ -44,6 +52,16 @@ def set_floatx(value: str) -> None:
     global _floatx
     check_word(value, "value", _FLOATS)
     _floatx = value
+
+
+def epsilon() -> float:
+    """Return how far losses keep probabilities from 0 and 1."""
+    return 1e-7
+
+
+def image_data_format() -> str:
+    """Return the default data format of layers, which cannot be set here."""
+    return "channels_last"
 
 
 def set_random_seed(seed: int) -> None:

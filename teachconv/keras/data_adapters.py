@@ -15,7 +15,7 @@ import numpy as np
 from ..core.arguments import other_order, positive
 from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from .checks import as_numpy, check_number, shape_text
-from .layers.layer import any_batch, are_several, as_list
+from .layers.layer import Layer, any_batch, are_several, as_list
 
 
 def batches_of(
@@ -180,11 +180,12 @@ def check_x(model: Any, x: Any, name: str = "x") -> Any:
     names = [f"{name}[{index}]" for index in range(len(x))] if several else [name]
     given = zip(x if several else [x], names, strict=True)
     arrays = [_finite(each, name).astype(model.dtype, copy=False) for each, name in given]
-    if not model.built:
+    if not model.built and type(model).call is not Layer.call:  # a step of its own may need no call
         shapes = any_batch([array.shape for array in arrays])
         model.build_for(shapes if several else shapes[0])
-    for array, wanted, name in zip(arrays, as_list(model.input_shape or ()), names, strict=True):
-        _check_samples(model, array, wanted, name)
+    for array, wanted, name in zip(arrays, as_list(model.input_shape), names, strict=True):
+        if wanted is not None:
+            _check_samples(model, array, wanted, name)
         if len(array) != len(arrays[0]):
             raise ArgumentError(
                 f"{name} must have {len(arrays[0])} samples, as {names[0]} has; got {len(array)}"
@@ -211,6 +212,8 @@ def check_y(model: Any, y: Any, x: Any, name: str = "y") -> np.ndarray:
     array, samples = _finite(y, name), len(as_list(x)[0])
     if len(array) != samples:
         raise ArgumentError(f"{name} must have a label for each of the {samples} samples; got {len(array)}")
+    if model.loss is None:
+        return array
     if isinstance(model.output_shape, list):
         raise ArgumentError(
             f"model {brief(model.name)} has {len(model.output_shape)} outputs, and a loss here takes one: "

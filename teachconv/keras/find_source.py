@@ -55,7 +55,7 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
         batches = batches_of(lambda x, _: (check_x(model, x), None), x, None, size, None)
     else:
         batches = model._batches(x, given.get("y"), size, None)
-    batch = [part for part in next(iter(batches)) if part is not None]  # samples, and labels if it has any
+    x, y = next(iter(batches))
     step = getattr(model, _STEPS[op.__name__])
     first = [step_at("public method", op), step_at("step", step, "traced once for each batch size")]
     if step.__name__ == "train_step":
@@ -67,6 +67,5 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
             )
         )
     traced = function(step, config=getattr(model, "_config", None))
-    return chain_of_function(
-        f"{op.__name__} on a batch of {len(as_list(batch[0])[0])}", first, traced, *batch
-    )
+    query = f"{op.__name__} on a batch of {len(as_list(x)[0])}"
+    return chain_of_function(query, first, traced, x if y is None else (x, y))

@@ -27,6 +27,7 @@ __all__ = [
     "Initializer",
     "LecunNormal",
     "Ones",
+    "Orthogonal",
     "RandomNormal",
     "RandomUniform",
     "VarianceScaling",
@@ -234,6 +235,38 @@ class LecunNormal(VarianceScaling):
         super().__init__(1.0, "fan_in", "truncated_normal", seed)
 
 
+class Orthogonal(_Random):
+    """An orthogonal matrix times a gain: of a filter, all axes but the last are its rows.
+
+    A. Saxe et al., Exact solutions to the nonlinear dynamics of learning in deep linear networks, 2014.
+    The matrix is Q of the QR decomposition of normal values, with the signs of R's diagonal.
+
+    Args:
+        gain: the factor.
+        seed: an integer, or None for the next one of ``set_random_seed``.
+
+    Raises:
+        ValueError, TypeError: if the gain is not a number, or the weight has fewer than two axes.
+
+    >>> matrix = Orthogonal(seed=0)((4, 2))
+    >>> bool(np.allclose(matrix.T @ matrix, [[1, 0], [0, 1]], atol=1e-6))
+    True
+    """
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None):
+        super().__init__(seed)
+        self.gain = check_number(gain, "gain", -inf)
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Return the matrix."""
+        if len(shape) < 2:
+            raise ArgumentError(f"Orthogonal needs a weight of at least two axes; got shape {list(shape)}")
+        sizes = prod(shape[:-1]), shape[-1]
+        q, r = np.linalg.qr(rng.normal(size=(max(sizes), min(sizes))))
+        q = q * np.sign(np.diag(r))
+        return self.gain * (q if sizes[0] >= sizes[1] else q.T).reshape(shape)
+
+
 def compute_fans(shape: Sequence[int]) -> tuple[int, int]:
     """Return the number of inputs and of outputs of a weight.
 
@@ -261,6 +294,7 @@ _BY_NAME: dict[str, type[Initializer]] = {
     "he_uniform": HeUniform,
     "lecun_normal": LecunNormal,
     "ones": Ones,
+    "orthogonal": Orthogonal,
     "random_normal": RandomNormal,
     "random_uniform": RandomUniform,
     "variance_scaling": VarianceScaling,

@@ -34,12 +34,13 @@ from ..graph.ops.nn_impl import sigmoid_cross_entropy_with_logits
 from ..support.errors import ArgumentError, ArgumentTypeError
 from .activations import logits_of
 from .checks import check_name, look_up, refuse, shape_text, snake_case
-from .config import floatx
+from .config import epsilon, floatx
 from .layers.layer import Shape
 
 __all__ = [
     "BinaryCrossentropy",
     "CategoricalCrossentropy",
+    "KLDivergence",
     "Loss",
     "MeanAbsoluteError",
     "MeanSquaredError",
@@ -47,14 +48,13 @@ __all__ = [
     "binary_crossentropy",
     "categorical_crossentropy",
     "get",
+    "kl_divergence",
     "mae",
     "mean_absolute_error",
     "mean_squared_error",
     "mse",
     "sparse_categorical_crossentropy",
 ]
-
-_EPSILON = 1e-7  # Keras' keras.config.epsilon(): probabilities are kept that far from 0 and 1
 
 
 # ---------------------------------------------------------------------------------------------
@@ -142,6 +142,26 @@ def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False) -> 
     return -reduce_mean(y_true * log(yes) + (1 - y_true) * log(1 - yes), -1)
 
 
+def kl_divergence(y_true: Any, y_pred: Any) -> Any:
+    """Return the sum of y_true * log(y_true / y_pred) over the last axis: how far probabilities differ.
+
+    Args:
+        y_true: [batch, classes], probabilities.
+        y_pred: [batch, classes], probabilities.
+
+    Returns:
+        [batch].
+
+    Raises:
+        ValueError, TypeError: if shapes do not fit.
+
+    >>> print(kl_divergence([[0.5, 0.5]], [[0.25, 0.75]]).numpy().round(4))
+    [0.1438]
+    """
+    y_true, y_pred = (minimum(maximum(each, epsilon()), 1.0) for each in _pair(y_true, y_pred))
+    return reduce_sum(y_true * log(y_true / y_pred), -1)
+
+
 def mean_absolute_error(y_true: Any, y_pred: Any) -> Any:
     """Return the mean of the absolute differences over the last axis; arguments as in `mean_squared_error`.
 
@@ -202,7 +222,7 @@ def find_logits(y_pred: Any, from_logits: bool, op: str) -> Any:
 
 
 def _clip(probabilities: Any) -> Any:
-    return minimum(maximum(probabilities, _EPSILON), 1 - _EPSILON)
+    return minimum(maximum(probabilities, epsilon()), 1 - epsilon())
 
 
 # ---------------------------------------------------------------------------------------------
@@ -307,6 +327,12 @@ class MeanAbsoluteError(_Named):
     _of = staticmethod(mean_absolute_error)
 
 
+class KLDivergence(_Named):
+    """The mean of `kl_divergence`; arguments as in `MeanSquaredError`."""
+
+    _of = staticmethod(kl_divergence)
+
+
 class _Crossentropy(_Named):
     """The model returns probabilities, or logits."""
 
@@ -385,10 +411,11 @@ class SparseCategoricalCrossentropy(_Crossentropy):
 
 _CLASSES = (
     *(BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy),
-    *(MeanAbsoluteError, MeanSquaredError),
+    *(KLDivergence, MeanAbsoluteError, MeanSquaredError),
 )
 _BY_NAME: dict[str, type[Loss]] = {
     **{snake_case(kind.__name__): kind for kind in _CLASSES},
+    "kl_divergence": KLDivergence,
     "mae": MeanAbsoluteError,
     "mse": MeanSquaredError,
 }

@@ -25,8 +25,7 @@ from ..graph import (
     shape,
     where,
 )
-from ..graph.ops.array_ops import is_tensor
-from ..support.errors import ArgumentError, ArgumentTypeError, brief
+from ..support.errors import ArgumentError
 from .checks import check_number, look_up, shape_text, snake_case
 from .config import floatx
 from .layers.layer import Shape
@@ -48,7 +47,7 @@ class Metric(FunctionWrapper):
     """The mean of a function over all the samples since the last ``reset_state``.
 
     Args:
-        function: (y_true, y_pred) -> a value for each sample, with NumPy arrays.
+        function: (y_true, y_pred) -> a value for each sample, with tensors.
         name: the name in logs; None for that of the class.
     """
 
@@ -67,9 +66,7 @@ class Metric(FunctionWrapper):
             y_pred: the predictions.
             sample_weight: how much each sample counts; a number for all, or [batch].
         """
-        if self._of is None:  # `_of` takes tensors, a function of the caller's NumPy arrays
-            y_true, y_pred = _array(y_true), _array(y_pred)
-        self._add(self.call(y_true, y_pred), sample_weight)
+        self._add(self.call(convert_to_tensor(y_true), convert_to_tensor(y_pred)), sample_weight)
 
     def _add(self, values: Any, sample_weight: Any) -> None:
         """Add a value for each sample; further axes are averaged."""
@@ -93,13 +90,14 @@ class Metric(FunctionWrapper):
 
     def result(self) -> Any:
         """Return the mean as a tensor; 0 before the first sample."""
-        return cast(self.total / where(equal(self.count, 0.0), ones_like(self.count), self.count), floatx())
+        return cast(self._mean(), floatx())
 
-    def _number(self) -> float:
-        """Return the result as a number: the mean in full precision, unless a subclass has a `result`."""
-        if type(self).result is not Metric.result:
-            return float(self.result())
-        return float(self.total.numpy() / (self.count.numpy() or 1.0))
+    def precise(self) -> Any:
+        """Return the result; the mean in float64, unless a subclass has a `result` of its own."""
+        return self._mean() if type(self).result is Metric.result else self.result()
+
+    def _mean(self) -> Any:
+        return self.total / where(equal(self.count, 0.0), ones_like(self.count), self.count)
 
     def reset_state(self) -> None:
         """Forget all samples."""
@@ -112,7 +110,25 @@ class Metric(FunctionWrapper):
         return self.result()
 
 
-class Mean(Metric):
+def _sparse_matches(y_true: Any, y_pred: Any) -> Any:
+    """Return whether the largest score is that of the class of each sample."""
+    found = argmax(y_pred, -1)
+    return equal(cast(found, "float64"), cast(reshape(y_true, shape(found)), "float64"))
+
+
+class _Named(Metric):
+    """The mean of a function of tensors.
+
+    Args:
+        name: the name in logs; None for that of the class.
+        dtype: accepted as in Keras; sums are float64.
+    """
+
+    def __init__(self, name: str | None = None, dtype: Any = None):
+        super().__init__(name=name)
+
+
+class Mean(_Named):
     """The mean of numbers.
 
     >>> mean = Mean()
@@ -128,29 +144,6 @@ class Mean(Metric):
             sample_weight: how much each sample counts.
         """
         self._add(values, sample_weight)
-
-
-def _array(values: Any) -> np.ndarray:
-    """Return values as an array; raise for a tensor of a graph, which has none."""
-    if is_tensor(values) and not hasattr(values, "numpy"):
-        raise ArgumentTypeError(
-            "a metric computes with NumPy, and a tensor of a function or graph has no value: return the "
-            f"tensor from the function, and call the metric outside; got {brief(values)}"
-        )
-    return np.asarray(values)
-
-
-def _sparse_matches(y_true: Any, y_pred: Any) -> Any:
-    """Return whether the largest score is that of the class of each sample."""
-    found = argmax(y_pred, -1)
-    return equal(cast(found, "float64"), cast(reshape(y_true, shape(found)), "float64"))
-
-
-class _Named(Metric):
-    """The mean of a function of tensors."""
-
-    def __init__(self, name: str | None = None):
-        super().__init__(name=name)
 
 
 class SparseCategoricalAccuracy(_Named):
@@ -227,7 +220,7 @@ def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:
 
     Args:
         identifier: "accuracy" or "acc", the name of another metric, a `Metric`, its class, or a function
-            (y_true, y_pred) -> a value for each sample, with NumPy arrays.
+            (y_true, y_pred) -> a value for each sample, with tensors.
         labels: the shape of the labels, which decides which accuracy is meant.
         output: the shape of the model's output; one with a last size of 1 means `BinaryAccuracy`.
 

@@ -12,7 +12,7 @@ _AHEAD = "change the images before fit"
 _COUNT = "accuracy, or compare model.predict(x) with the labels"
 _LAYERS = {
     **dict.fromkeys(("Rescaling", "Normalization"), "scale the images before fit, such as images / 255"),
-    **dict.fromkeys(("Average", "Dot", "Maximum", "Minimum", "Multiply", "Subtract"), _PATH),
+    **dict.fromkeys(("Average", "Dot", "Maximum", "Minimum", "Subtract"), _PATH),
     **dict.fromkeys(("Wrapper", "TimeDistributed", "Bidirectional"), "a Layer of your own around a layer"),
     **dict.fromkeys(("Resizing", "UpSampling1D", "UpSampling3D"), "UpSampling2D, which repeats cells"),
     **dict.fromkeys(("CenterCrop", "RandomCrop", "RandomFlip", "RandomRotation", "RandomZoom"), _AHEAD),
@@ -20,14 +20,14 @@ _LAYERS = {
     **dict.fromkeys(
         ("ZeroPadding1D", "ZeroPadding3D"), "ZeroPadding2D, or a Layer of your own with graph.pad"
     ),
-    **dict.fromkeys(("GlobalAveragePooling1D", "GlobalAveragePooling3D"), "GlobalAveragePooling2D"),
-    **dict.fromkeys(("GlobalMaxPooling1D", "GlobalMaxPooling3D"), "GlobalMaxPooling2D"),
+    "GlobalAveragePooling3D": "GlobalAveragePooling2D",
+    "GlobalMaxPooling3D": "GlobalMaxPooling2D",
     "AdaptiveAveragePooling2D": "AveragePooling2D of (rows, cols), or GlobalAveragePooling2D",
     "AdaptiveMaxPooling2D": "MaxPooling2D of (rows, cols), or GlobalMaxPooling2D",
     "PReLU": "LeakyReLU, whose slope is not learned",
     **dict.fromkeys(("LayerNormalization", "GroupNormalization", "UnitNormalization"), "BatchNormalization"),
     **dict.fromkeys(("SpatialDropout2D", "AlphaDropout", "GaussianDropout", "GaussianNoise"), "Dropout"),
-    **dict.fromkeys(("Lambda", "Permute", "Identity"), "a Layer of your own, whose call is the function"),
+    "Identity": "Lambda, with the function",
     **dict.fromkeys(("Embedding", "EinsumDense"), "Dense"),
 }
 _LOSSES = {
@@ -42,14 +42,14 @@ _METRICS = {
 }
 _OPTIMIZERS = {
     **dict.fromkeys(("AdamW", "Adamax", "Nadam"), "Adam"),
-    **dict.fromkeys(("Adagrad", "Adadelta"), "RMSprop"),
+    "Adagrad": "Adadelta, or RMSprop",
     **dict.fromkeys(("Ftrl", "Lion", "Lamb", "Muon", "Adafactor"), "Adam, or SGD with a momentum"),
     "schedules": "callbacks.LearningRateScheduler sets the learning rate of each epoch",
 }
 _INITIALIZERS = {
     "TruncatedNormal": 'VarianceScaling(distribution="truncated_normal")',
     "LecunUniform": 'VarianceScaling(1.0, "fan_in", "uniform")',
-    **dict.fromkeys(("Identity", "Orthogonal"), "Constant with an array"),
+    "Identity": "Constant with an array",
 }
 _ACTIVATIONS = {
     **dict.fromkeys(("selu", "celu"), "elu"),
@@ -57,11 +57,8 @@ _ACTIVATIONS = {
     **dict.fromkeys(("log_softmax", "sparsemax"), "softmax"),
 }
 _CALLBACKS = {
-    "ModelCheckpoint": "a Callback whose on_epoch_end calls self.model.save_weights",
-    "ReduceLROnPlateau": "LearningRateScheduler",
     "TerminateOnNaN": "fit itself stops where the loss is not finite",
     **dict.fromkeys(("TensorBoard", "CSVLogger", "RemoteMonitor"), "History, which fit returns"),
-    "EarlyStopping": "a Callback whose on_epoch_end sets self.model.stop_training",
     "LambdaCallback": "Callback, whose methods you override",
 }
 _TORCH = 'get_weights and set_weights, with teachconv.convert_filters(w, "torch", "keras"); removed in 0.2'
@@ -69,20 +66,16 @@ _UTILS = {
     **dict.fromkeys(("weights_from_torch", "weights_to_torch"), _TORCH),
     "normalize": "x / numpy.linalg.norm(x, axis=-1, keepdims=True)",
     "image_dataset_from_directory": "NumPy arrays, which fit takes",
-    **dict.fromkeys(("PyDataset", "Sequence"), "a class of your own with __len__ and __getitem__"),
 }
 _MODELS = {
     "load_model": "the program that builds the model, and its load_weights",
     "save_model": "save_weights of the model, or teachconv.to_onnx",
 }
 _KERAS = {
-    "ops": "the functions of teachconv.graph",
     "random": "teachconv.graph.random_normal and its relatives",
     "datasets": "teachconv.data.digits, or scikit-learn's load_digits",
     "export": "teachconv.to_onnx",
     "Variable": "teachconv.graph.Variable",
-    "backend": "compile(..., backend=) chooses who convolves",
-    "regularizers": "a loss of your own can add the squares of the weights",
     "preprocessing": _AHEAD,
     "applications": "Sequential with the layers that are here",
 }
@@ -94,12 +87,14 @@ _MODULES: dict[str, tuple[dict[str, str], str]] = {
     "losses": (_LOSSES, "a loss of your own is a function of (y_true, y_pred)"),
     "metrics": (_METRICS, "a metric of your own is a function of (y_true, y_pred)"),
     "optimizers": (_OPTIMIZERS, "SGD, RMSprop and Adam"),
+    "regularizers": ({}, "a regularizer of your own is a function of a weight"),
     "initializers": (_INITIALIZERS, "an initializer of your own is a function of (shape, dtype)"),
     "activations": (_ACTIVATIONS, "an activation of your own is a function of a tensor"),
     "callbacks": (_CALLBACKS, "a class of keras.callbacks.Callback of your own"),
     "utils": (_UTILS, "NumPy, with arrays"),
     "models": (_MODELS, "Sequential and Model"),
     "config": ({}, "floatx and set_floatx"),
+    "ops": ({}, "the functions of teachconv.graph"),
     "backend": ({}, "the functions of teachconv.graph"),
 }
 

@@ -6,21 +6,24 @@ Keras: keras/src/models. training has compile, fit and the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from inspect import signature
 from typing import Any
 
-from ..graph.options import check_type
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
+from ..graph.options import check_type, unsupported
+from ..support.errors import ArgumentError, brief, plain, suggestion
 from . import saving
 from .checks import check_list
 from .layers.core import InputLayer
 from .layers.layer import KerasTensor, Layer, Shape, as_list, shape_of
+from .metrics import Mean
 from .summary import Summary, sees
 from .training import Trainer
 
-__all__ = ["Model", "Sequential"]
+__all__ = ["Model", "Sequential", "clone_model"]
 
-_WEIGHTS = "save_weights and load_weights keep the weights, and the program that builds the model its layers"
+_WEIGHTS = (
+    "save_weights('model.weights.npz') keeps the weights; the program builds the model again and calls "
+    "load_weights"
+)
 _NOT_HERE = {
     **dict.fromkeys(("save", "to_json"), _WEIGHTS),
     "export": "teachconv.to_onnx writes a model as an ONNX file",
@@ -31,8 +34,10 @@ _NOT_HERE = {
 class Model(Trainer):
     """The layers from inputs to outputs; or the base of a class of your own, which has layers and a ``call``.
 
+    A class of your own may also override `train_step`, `test_step` and `compute_loss`.
+
     Args:
-        inputs: what ``Input`` returned, also in a list; a class of your own passes none.
+        inputs: what ``Input`` returned, also in a list; None for a class with a ``call`` of its own.
         outputs: what the last layer returned, or a list of such tensors, which is then what a call returns.
         name: its name; None makes one.
         **more: ``trainable`` and ``dtype``, as in `teachconv.keras.Layer`.
@@ -63,30 +68,15 @@ class Model(Trainer):
     TensorShape([1, 10])
     """
 
-    def __new__(
-        cls, inputs: Any = None, outputs: Any = None, name: str | None = None, *more: Any, **and_more: Any
-    ) -> Any:
-        """Make a ``Functional`` of inputs and outputs, as Keras does; a class of your own takes anything."""
-        is_functional = cls is Model and (inputs is not None or outputs is not None)
-        return super().__new__(Functional if is_functional else cls)
-
     def __init__(self, inputs: Any = None, outputs: Any = None, name: str | None = None, **more: Any):
-        if inputs is not None or outputs is not None:
-            raise ArgumentTypeError(
-                f"class {type(self).__name__}: super().__init__() of a class of your own takes no inputs and "
-                "outputs in teachconv.keras: give the class a call, or use keras.Model itself"
-            )
+        if inputs is not None or outputs is not None:  # a Functional too, as in Keras
+            own = type(self)
+            self.__class__ = Functional if own is Model else type(own.__name__, (own, Functional), {})
+            Functional.__init__(self, inputs, outputs, name, **more)  # type: ignore[arg-type]
+            return
         super().__init__(name=name, **more)
+        self._loss_tracker = Mean("loss")
         self.forget_functions()
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in ("train_step", "test_step"):
-            if name in vars(cls) and len(signature(vars(cls)[name]).parameters) < 3:
-                raise ArgumentTypeError(
-                    f"class {cls.__name__}: {name} takes (self, x, y) in teachconv.keras, not (self, data), "
-                    "and returns the loss and the model's output"
-                )
 
     def __getattr__(self, name: str) -> Any:
         if name in _NOT_HERE:
@@ -340,7 +330,7 @@ class Sequential(Functional):
     """
 
     def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None):
-        Layer.__init__(self, name=name, trainable=trainable)
+        Model.__init__(self, name=name, trainable=trainable)
         self._layers, self._steps, self._ends = [], [], None
         for layer in check_list(layers, "layers", "layers"):
             self.add(layer)
@@ -378,6 +368,14 @@ class Sequential(Functional):
         self._layers.append(layer)
         self.forget_functions()
 
+    def pop(self) -> Layer:
+        """Take the last layer away; return it."""
+        *layers, last = self._layers
+        self._layers, self._steps, self._ends = [], [], None
+        for layer in layers:
+            self.add(layer)
+        return last
+
     def build(self, input_shape: Any = None) -> None:
         """Make the weights of all layers.
 
@@ -399,9 +397,48 @@ class Sequential(Functional):
         return input_shape if self._ends is None else super().compute_output_shape(input_shape)
 
 
-def _input_of(shape: Shape, dtype: str) -> InputLayer:
+@unsupported("input_tensors", "clone_function", "call_function")
+def clone_model(
+    model: Any,
+    input_tensors: Any = None,
+    clone_function: Any = None,
+    call_function: Any = None,
+    recursive: bool = False,
+) -> Model:
+    """Return a new model with layers like those of a model, and new weights.
+
+    Args:
+        model: the model, with an Input.
+        input_tensors, clone_function, call_function: must be None.
+        recursive: accepted as in Keras; models within the model are cloned, too.
+
+    Returns:
+        The model.
+
+    >>> from teachconv import keras
+    >>> model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    >>> clone_model(model).count_params()
+    8
+    """
+    made: dict[Layer, Any] = {}
+
+    def step(tensor: KerasTensor, source: Any) -> Any:
+        layer = tensor.layer
+        if layer not in made:
+            inner = isinstance(layer, Functional)
+            made[layer] = clone_model(layer) if inner else layer.from_config(layer.get_config())
+        return made[layer](source, **tensor.arguments)
+
+    inputs = [_input_of(each.shape, each.dtype, each.name).output for each in model.inputs]
+    outputs = model.walk(inputs, step)
+    if not isinstance(model, Sequential):
+        return Functional(inputs if len(inputs) > 1 else inputs[0], outputs, model.name)
+    return Sequential([inputs[0], *(made[layer] for layer in model.layers)], name=model.name)
+
+
+def _input_of(shape: Shape, dtype: str, name: str | None = None) -> InputLayer:
     """Return an InputLayer for tensors of a shape."""
-    return InputLayer(shape[1:], shape[0], dtype=dtype)
+    return InputLayer(shape[1:], shape[0], dtype=dtype, name=name)
 
 
 def _map_graph(

@@ -44,13 +44,17 @@ from .layers import (
     DepthwiseConv2D,
     Dropout,
     Flatten,
+    GlobalAveragePooling1D,
     GlobalAveragePooling2D,
+    GlobalMaxPooling1D,
     GlobalMaxPooling2D,
     InputLayer,
     LeakyReLU,
     MaxPooling1D,
     MaxPooling2D,
     MaxPooling3D,
+    Multiply,
+    Permute,
     ReLU,
     Reshape,
     SeparableConv1D,
@@ -175,9 +179,9 @@ def _slope(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
 
 
 def _sum(graph: OnnxGraph, layer: Any, xs: list[OnnxTensor]) -> OnnxTensor:
-    result = xs[0]
+    op, result = "Mul" if isinstance(layer, Multiply) else "Add", xs[0]
     for x in xs[1:]:
-        result = graph.add("Add", [result, x], layer.merged([result.shape, x.shape]))
+        result = graph.add(op, [result, x], layer.merged([result.shape, x.shape]))
     return result
 
 
@@ -309,8 +313,9 @@ _LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, Any], OnnxTensor]] = {
     **dict.fromkeys((Activation, InputLayer, ReLU, Softmax), _same),
     **dict.fromkeys((LeakyReLU, ELU), _slope),
     **dict.fromkeys((ZeroPadding2D, Cropping2D), _edges),
-    **dict.fromkeys((GlobalAveragePooling2D, GlobalMaxPooling2D), _mean_or_max),
-    Add: _sum,
+    **dict.fromkeys((GlobalAveragePooling1D, GlobalAveragePooling2D), _mean_or_max),
+    **dict.fromkeys((GlobalMaxPooling1D, GlobalMaxPooling2D), _mean_or_max),
+    **dict.fromkeys((Add, Multiply), _sum),
     Concatenate: _joined,
     **dict.fromkeys((AveragePooling1D, AveragePooling2D, AveragePooling3D), _pooling),
     **dict.fromkeys((MaxPooling1D, MaxPooling2D, MaxPooling3D), _pooling),
@@ -321,6 +326,7 @@ _LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, Any], OnnxTensor]] = {
     Dense: _dense,
     Dropout: _dropout,
     Flatten: _flatten,
+    Permute: lambda graph, layer, x: x.transpose([0, *layer.dims]),
     Reshape: _reshape,
     UpSampling2D: _upsampling,
 }

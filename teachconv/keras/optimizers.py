@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import truth
-from ..graph import Variable, cast, constant, init_scope, name_scope, pow, zeros
+from ..graph import Variable, cast, constant, init_scope, name_scope, pow, sqrt, square, zeros
 from ..graph.framework.eager_tensor import NO_GRADIENT
 from ..graph.ops import gen_nn_ops
 from ..graph.ops.array_ops import is_tensor
@@ -20,7 +20,7 @@ from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from .checks import check_name, check_number, look_up, refuse, snake_case
 from .config import floatx
 
-__all__ = ["SGD", "Adam", "Optimizer", "RMSprop", "get"]
+__all__ = ["SGD", "Adadelta", "Adam", "Optimizer", "RMSprop", "get"]
 
 
 class Optimizer:
@@ -307,14 +307,53 @@ class RMSprop(Optimizer):
         gen_nn_ops.apply_rms_prop(weight, velocity, momentum, *numbers, gradient)
 
 
-_BY_NAME: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop, "sgd": SGD}
+class Adadelta(Optimizer):
+    """Adadelta: a step is the gradient times the ratio of two averages, of past steps and of gradients.
+
+    M. Zeiler, ADADELTA: an adaptive learning rate method, 2012.
+
+    Args:
+        learning_rate: what the step is multiplied by; the paper's is 1.
+        rho: how much of the averages a step keeps.
+        epsilon: added to both averages.
+        name: the name.
+        **unknown: Keras' other arguments, which are refused by name.
+
+    Raises:
+        ValueError, TypeError: if a number is out of range.
+    """
+
+    _slot_names = ("accumulated_grad", "accumulated_delta_var")
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        rho: float = 0.95,
+        epsilon: float = 1e-7,
+        *,
+        name: str | None = None,
+        **unknown: Any,
+    ):
+        super().__init__(learning_rate, name, **unknown)
+        self.rho, self.epsilon = check_number(rho, "rho", 0, 1), check_number(epsilon, "epsilon", 0)
+
+    def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:
+        """Assign the two averages and the weight."""
+        (rate,), (squares, steps) = scalars, slots
+        squares.assign(squares * self.rho + square(gradient) * (1 - self.rho))
+        step = gradient * sqrt(steps + self.epsilon) / sqrt(squares + self.epsilon)
+        steps.assign(steps * self.rho + square(step) * (1 - self.rho))
+        weight.assign_sub(step * rate)
+
+
+_BY_NAME: dict[str, type[Optimizer]] = {"adadelta": Adadelta, "adam": Adam, "rmsprop": RMSprop, "sgd": SGD}
 
 
 def get(identifier: Any) -> Optimizer:
     """Return an optimizer, given by its name or as an object.
 
     Args:
-        identifier: "adam", "rmsprop", "sgd", or an `Optimizer`.
+        identifier: "adadelta", "adam", "rmsprop", "sgd", or an `Optimizer`.
 
     Returns:
         The optimizer.

@@ -9,7 +9,8 @@ for each batch size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from ..graph import (
     check_numerics,
     control_dependencies,
     function,
+    shape,
 )
+from ..graph.options import check_type, unsupported
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..support.memory import check_bytes
 from ..support.settings import within
@@ -46,33 +49,83 @@ class Trainer(Layer):
 
     # --- what is run -----------------------------------------------------------------------------
 
-    def train_step(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Run one training step on a batch: forward, loss, gradients, update.
+    def train_step(self, data: Any) -> dict[str, Any]:
+        """Run one training step on a batch: forward, loss, gradients, update, means.
 
         Args:
-            x: the samples of the batch.
-            y: their labels.
+            data: the samples of a batch and their labels, (x, y); the samples alone if `fit` has no labels.
 
         Returns:
-            The loss, and the model's output.
+            The means of the epoch so far, by their names.
         """
+        x, y = _parts(data)
         weights = self.trainable_variables
         with GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss = self.loss(y, y_pred)
+            loss = self.compute_loss(x, y, y_pred)
         gradients = tape.gradient(loss, weights)
         with control_dependencies([check_numerics(loss, "loss")]):  # no update where it fails
             self.optimizer.apply(gradients, weights)
-        return loss, y_pred
+        self._loss_tracker.update_state(loss, sample_weight=shape(as_list(x)[0])[0])
+        return self.compute_metrics(x, y, y_pred)
 
-    def test_step(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Return the loss and the output for a batch, without an update."""
+    def test_step(self, data: Any) -> dict[str, Any]:
+        """Return the means for a batch, as `train_step` does, without an update."""
+        x, y = _parts(data)
         y_pred = self(x, training=False)
-        return self.loss(y, y_pred), y_pred
+        loss = self.compute_loss(x, y, y_pred)
+        self._loss_tracker.update_state(loss, sample_weight=shape(as_list(x)[0])[0])
+        return self.compute_metrics(x, y, y_pred)
 
     def predict_step(self, x: Any) -> Any:
         """Return the output for a batch."""
         return self(x, training=False)
+
+    @unsupported("sample_weight")
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> Any:
+        """Return the loss of `compile` for a batch, plus that of the regularizers.
+
+        Args:
+            x: the samples.
+            y: their labels.
+            y_pred: the model's output.
+            sample_weight: must be None.
+            training: whether it is part of a training step.
+
+        Returns:
+            A tensor without axes.
+
+        Raises:
+            ValueError: if `compile` was given no loss.
+        """
+        if self.loss is None:
+            raise ArgumentError(
+                f"model {brief(self.name)} is not compiled with a loss: call compile(optimizer, loss) first"
+            )
+        return sum(self.losses, self.loss(y, y_pred))
+
+    @unsupported("sample_weight")
+    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
+        """Add a batch to the metrics of `compile`; return the means of all metrics so far, by their names."""
+        for each in self._metrics or ():
+            each.update_state(y, y_pred)
+        return self.get_metrics_result()
+
+    def get_metrics_result(self) -> dict[str, Any]:
+        """Return the means of `metrics` so far, by their names."""
+        return {each.name: each.precise() for each in self.metrics}
+
+    @property
+    def compiled_metrics(self) -> Any:
+        """The metrics of `compile` as one object with ``update_state(y, y_pred)``, as in Keras 2."""
+        return SimpleNamespace(update_state=lambda y, y_pred: self.compute_metrics(None, y, y_pred))
 
     def fit(
         self,
@@ -150,7 +203,7 @@ class Trainer(Layer):
                 data.shuffle(rng)
             for step, batch in enumerate(data):
                 tell("on_train_batch_begin", step, {})
-                logs = self._train(*batch, f"step {step + 1} of epoch {epoch + 1}")
+                logs = self._train(batch, f"step {step + 1} of epoch {epoch + 1}")
                 tell("on_train_batch_end", step, logs)
                 if self.stop_training:
                     break
@@ -163,7 +216,7 @@ class Trainer(Layer):
         tell("on_train_end", logs)
         return history
 
-    def train_on_batch(self, x: Any, y: Any, *, return_dict: bool = False) -> Any:
+    def train_on_batch(self, x: Any, y: Any = None, *, return_dict: bool = False) -> Any:
         """Run one training step.
 
         Args:
@@ -179,13 +232,13 @@ class Trainer(Layer):
         """
         batch = self._checked(x, y)
         self.reset_metrics()
-        return _as_asked(self._train(*batch, "this step"), return_dict)
+        return _as_asked(self._train(batch, "this step"), return_dict)
 
-    def test_on_batch(self, x: Any, y: Any, *, return_dict: bool = False) -> Any:
+    def test_on_batch(self, x: Any, y: Any = None, *, return_dict: bool = False) -> Any:
         """Return the loss and the metrics for a batch, as `train_on_batch` does, without training."""
-        x, y = self._checked(x, y)
+        batch = self._checked(x, y)
         self.reset_metrics()
-        return _as_asked(self._add_to_metrics(y, *self._function("test_step")(x, y)), return_dict)
+        return _as_asked(self._run("test_step", batch), return_dict)
 
     def evaluate(
         self,
@@ -226,9 +279,9 @@ class Trainer(Layer):
         tell("on_test_begin", {})
         self.reset_metrics()
         logs: dict[str, float] = {}
-        for step, (x, y) in enumerate(data):
+        for step, batch in enumerate(data):
             tell("on_test_batch_begin", step, {})
-            logs = self._add_to_metrics(y, *self._function("test_step")(x, y))
+            logs = self._run("test_step", batch)
             tell("on_test_batch_end", step, logs)
         tell("on_test_end", logs)
         return logs
@@ -286,7 +339,7 @@ class Trainer(Layer):
             optimizer: "adam", "rmsprop", "sgd", or an optimizer.
             loss: the name of a function of `teachconv.keras.losses`, such as "binary_crossentropy" or "mse",
                 or a loss; None for a model that only predicts.
-            metrics: a list of "accuracy", "mse", metrics, or functions of NumPy arrays.
+            metrics: a list of "accuracy", "mse", metrics, or functions of tensors (y_true, y_pred).
             run_eagerly: whether each op runs at once instead of in a graph, so that a debugger can step
                 through the layers; slower.
             backend: the backend of the convolutions; None for the one of `teachconv.use_backend`.
@@ -310,7 +363,6 @@ class Trainer(Layer):
         self.loss = None if loss is None else losses.get(loss)
         self._identifiers, self.run_eagerly = identifiers, run_eagerly
         self._metrics: list[metric.Metric] | None = None
-        self._loss_total, self._loss_count = 0.0, 0  # their quotient is what logs call "loss"
         self.compiled = True
         self.forget_functions()
 
@@ -332,36 +384,42 @@ class Trainer(Layer):
             self._functions[name] = function(step, config=getattr(self, "_config", None))
         return self._functions[name]
 
-    def _train(self, x: np.ndarray, y: np.ndarray, where: str) -> dict[str, float]:
+    def _train(self, batch: tuple[Any, Any], where: str) -> dict[str, float]:
         """Run a training step; return the means of the epoch so far."""
         averages = [(weight, weight.numpy()) for weight in self.non_trainable_weights]
         try:
-            loss, y_pred = self.train_function(x, y)
+            return self._run("train_step", batch)
         except InvalidArgumentError as error:
             if "Tensor had" not in str(error):
                 raise
             for weight, value in averages:  # the forward pass updates them, before the loss is known
                 weight.assign(value)
-            raise FloatingPointError(first_not_finite(self, x, y, where)) from None
-        return self._add_to_metrics(y, loss, y_pred)
+            raise FloatingPointError(first_not_finite(self, *batch, where)) from None
 
-    def _add_to_metrics(self, y: np.ndarray, loss: Any, y_pred: Any) -> dict[str, float]:
-        self._loss_total += float(np.asarray(loss, np.float64).mean()) * len(y)
-        self._loss_count += len(y)
-        for each in self._metrics or ():
-            each.update_state(y, y_pred)
-        mean = self._loss_total / (self._loss_count or 1)
-        return {"loss": mean} | {each.name: each._number() for each in self._metrics or ()}
+    def _run(self, step: str, batch: tuple[Any, Any]) -> dict[str, float]:
+        """Run a step on samples and labels; return what it returns as numbers."""
+        x, y = batch
+        logs = self._function(step)(x if y is None else (x, y))
+        check_type(logs, Mapping, f"{step} must return a dict of numbers by their names")
+        return {name: float(np.mean(value)) for name, value in logs.items()}
+
+    @property
+    def metrics(self) -> list[metric.Metric]:
+        """The mean of the loss, the metrics that are attributes of the model, and those of `compile`.
+
+        The last are known after a step. Override it to say which metrics each epoch resets.
+        """
+        own = [value for value in vars(self).values() if isinstance(value, metric.Metric)]
+        return [*own, *(self._metrics or ())] if self.compiled else []
 
     @property
     def metrics_names(self) -> list[str]:
         """The names of the numbers that ``evaluate`` returns; those of the metrics are known after a step."""
-        return ["loss", *(each.name for each in self._metrics or ())] if self.compiled else []
+        return [each.name for each in self.metrics]
 
     def reset_metrics(self) -> None:
         """Reset the means of the loss and the metrics."""
-        self._loss_total, self._loss_count = 0.0, 0
-        for each in self._metrics or ():
+        for each in self.metrics:
             each.reset_state()
 
     def _batches(
@@ -370,15 +428,16 @@ class Trainer(Layer):
         """Return the batches of samples and labels, checked."""
         return batches_of(lambda x, y: self._checked(x, y, name_x, name_y or "y"), x, y, size, steps, name_x)
 
-    def _checked(self, x: Any, y: Any, name_x: str = "x", name_y: str = "y") -> tuple[Any, np.ndarray]:
-        """Return samples and labels as arrays, as the model and its loss take them."""
-        if not self.compiled or self.loss is None:
+    def _checked(self, x: Any, y: Any, name_x: str = "x", name_y: str = "y") -> tuple[Any, Any]:
+        """Return samples and labels as arrays, as the model and its loss take them; None for no labels."""
+        if not self.compiled:
             raise ArgumentError(
                 f"model {brief(self.name)} is not compiled: call compile(optimizer, loss) first"
             )
         x = check_x(self, x, name_x)
-        y = check_y(self, y, x, name_y)
-        if self._metrics is None:
+        if y is not None or self.loss is not None:
+            y = check_y(self, y, x, name_y)
+        if self._metrics is None and y is not None:
             self._metrics = [metric.get(each, y.shape, self.output_shape or ()) for each in self._identifiers]
         return x, y
 
@@ -402,6 +461,11 @@ class Trainer(Layer):
         return tell
 
 
+def _parts(data: Any) -> tuple[Any, Any]:
+    """Return the samples and the labels of a batch; None for no labels."""
+    return data if isinstance(data, tuple) else (data, None)
+
+
 def _pair(data: Any) -> tuple[Any, Any]:
     if not isinstance(data, (tuple, list)) or len(data) != 2:
         raise ArgumentTypeError(f"validation_data must be (x, y), or give such batches; got {brief(data)}")
@@ -411,7 +475,7 @@ def _pair(data: Any) -> tuple[Any, Any]:
 def _as_asked(logs: dict[str, float], return_dict: bool) -> Any:
     if truth(return_dict, "return_dict"):
         return logs
-    return list(logs.values()) if len(logs) > 1 else logs["loss"]
+    return list(logs.values()) if len(logs) > 1 else next(iter(logs.values()))
 
 
 def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
@@ -431,7 +495,7 @@ def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
     before = model.get_weights()
     try:
         found, value = _search(model, x)
-        loss = float(np.asarray(model.loss(y, value)))
+        loss = float(np.asarray(model.compute_loss(x, y, value)))
     finally:
         set_all(model.weights, before, model.name)  # a BatchNormalization updates its averages
     rate = number(float(model.optimizer.learning_rate.numpy()))

@@ -213,6 +213,7 @@ DIALECTS = {
 }
 KERAS = {"filters": 2, "kernel_size": 3, "units": 3, "rate": 0.5, "target_shape": (32,), "shape": (4, 4, 2)}
 KERAS |= {"pool_size": 2, "activation": "relu", "schedule": lambda epoch: 0.1, "learning_rate": 0.1}
+KERAS |= {"function": lambda x, **more: x, "dims": (2, 1, 3), "filepath": "best.weights.npz"}
 WORDS = KERAS | {
     "a": np.ones((2, 2), "f4"), "b": np.ones((2, 2), "f4"), "axis": 0, "bias": TWO, "depth": 3, "dtype": "float32",
     "features": TWO, "filters": W, "filter": W, "input": X, "images": X, "indices": np.int32([0, 1]),
@@ -288,7 +289,8 @@ def of_keras():
         for name in sorted(module.__all__):
             kind = getattr(module, name)
             if isinstance(kind, type) and name not in ("Layer", "Optimizer") and kind.__name__ == name:
-                yield f"keras.{name}", (called(kind), required(kind, KERAS))
+                more = {"save_weights_only": True} if name == "ModelCheckpoint" else {}
+                yield f"keras.{name}", (called(kind), required(kind, KERAS) | more)
     model = keras.Sequential([keras.Input((4, 4, 2)), keras.layers.Flatten(), keras.layers.Dense(3)])
     for name, words in {
         "compile": {"optimizer": "sgd", "loss": "mse"},

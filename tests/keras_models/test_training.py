@@ -225,8 +225,15 @@ def test_small_words_of_keras():
     assert layers.Conv2D(1, 1, data_format="CHANNELS_LAST").data_format == "channels_last"
     with pytest.raises(TypeError, match=r"x must be an array; got None"):
         model.fit(None, y, validation_split=0.5)
-    with pytest.raises(TypeError, match=r"train_step takes \(self, x, y\) in teachconv.keras"):
-        type("Own", (keras.Sequential,), {"train_step": lambda self, data: {}})
+    own = type("Own", (keras.Sequential,), {"train_step": lambda self, data: tg.constant(1.0)})
+    model = own([layers.Dense(1, input_shape=(4,))])
+    model.compile("sgd", "mse")
+    with pytest.raises(TypeError, match="train_step must return a dict of numbers by their names"):
+        model.fit(x, y, verbose=0)
+    model = keras.Sequential([layers.Dense(1, input_shape=(4,))])
+    model.compile("sgd")
+    with pytest.raises(ValueError, match=r"is not compiled with a loss: call compile\(optimizer, loss\)"):
+        model.fit(x, y, verbose=0)
 
 
 def test_a_batch_has_a_loss_of_its_own():
@@ -406,8 +413,8 @@ def test_the_layer_where_it_began_is_named():
         (lambda: layers.Conv2D(4, 3, 2, dilation_rate=2), "strides above 1 do not go with a dilation_rate"),
         (lambda: layers.Conv2D(4, 3, activation="rleu"), 'did you mean "relu"'),
         (
-            lambda: layers.Conv2D(4, 3, kernel_regularizer="l2"),
-            "kernel_regularizer of Conv2D is not in teachconv.keras",
+            lambda: layers.Conv2D(4, 3, kernel_constraint="nonneg"),
+            "kernel_constraint of Conv2D is not in teachconv.keras",
         ),
         (
             lambda: layers.Conv2D(4, 3, kernel_initializer="glorot")(np.ones((1, 4, 4, 1))),
@@ -556,7 +563,7 @@ def test_a_layer_s_argument_that_is_not_here_may_have_keras_default_alone():
     layers.Dense(1, kernel_regularizer=None, bias_constraint=None, lora_rank=None, activity_regularizer=None)
     layers.BatchNormalization(renorm=False, synchronized=False, renorm_clipping=None, renorm_momentum=0.99)
     for kind, arguments in (
-        (lambda **more: layers.Dense(1, **more), {"kernel_regularizer": False, "lora_rank": 0}),
+        (lambda **more: layers.Dense(1, **more), {"activity_regularizer": False, "lora_rank": 0}),
         (layers.BatchNormalization, {"renorm": None, "synchronized": None, "renorm_momentum": 0.9}),
     ):
         for name, value in arguments.items():

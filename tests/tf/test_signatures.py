@@ -55,7 +55,7 @@ BASES |= {
     "keras.callbacks.Callback",
 }
 # what teachconv.keras has and tf.keras has not
-OURS = {"keras.losses.mean_squared_error", "keras.losses.mean_absolute_error"}
+OURS = {f"keras.losses.{name}" for name in ("kl_divergence", "mean_absolute_error", "mean_squared_error")}
 NO_PLACE_HERE = ("<AUTO>", "<NONE>")  # defaults of options that can only be left out, and are None here
 
 

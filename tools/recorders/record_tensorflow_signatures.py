@@ -51,7 +51,7 @@ LAYERS = """
     SeparableConvolution2D MaxPooling1D MaxPooling3D MaxPool1D MaxPool3D AveragePooling1D AveragePooling3D
     AvgPool1D AvgPool3D GlobalAveragePooling1D GlobalAveragePooling3D GlobalAvgPool1D GlobalAvgPool2D
     GlobalAvgPool3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D GlobalMaxPool1D GlobalMaxPool2D
-    GlobalMaxPool3D
+    GlobalMaxPool3D Lambda Multiply Permute
 """
 MODULES = {
     "": FUNCTIONS + DEBUGGING,
@@ -62,20 +62,22 @@ MODULES = {
     "debugging": DEBUGGING,
     "compat.v1.debugging": DEBUGGING,
     "keras": "Input Model Sequential",
-    "keras.models": "Model Sequential",
+    "keras.models": "Model Sequential clone_model",
     "keras.layers": LAYERS,
     "keras.losses": """CategoricalCrossentropy MeanSquaredError SparseCategoricalCrossentropy Loss get mse mae
-        BinaryCrossentropy MeanAbsoluteError binary_crossentropy mean_absolute_error
+        BinaryCrossentropy KLDivergence MeanAbsoluteError binary_crossentropy kl_divergence mean_absolute_error
         categorical_crossentropy mean_squared_error sparse_categorical_crossentropy""",
-    "keras.optimizers": "Adam Optimizer RMSprop SGD get",
+    "keras.optimizers": "Adadelta Adam Optimizer RMSprop SGD get",
     "keras.metrics": """Accuracy BinaryAccuracy MeanAbsoluteError CategoricalAccuracy Mean MeanSquaredError Metric SparseCategoricalAccuracy get categorical_accuracy
         sparse_categorical_accuracy mean_squared_error""",
     "keras.initializers": """Constant GlorotNormal GlorotUniform HeNormal HeUniform Initializer Ones RandomNormal
-        RandomUniform TruncatedNormal Zeros LecunNormal LecunUniform VarianceScaling get""",
+        RandomUniform TruncatedNormal Zeros LecunNormal LecunUniform Orthogonal VarianceScaling get""",
+    "keras.regularizers": "L1 L1L2 L2 Regularizer get l1 l1_l2 l2",
     "keras.activations": "elu get leaky_relu linear log_softmax relu sigmoid softmax softplus tanh",
-    "keras.callbacks": "Callback CSVLogger EarlyStopping History LambdaCallback LearningRateScheduler ProgbarLogger",
-    "keras.utils": "clear_session plot_model set_random_seed to_categorical",
-    "keras.backend": "clear_session",
+    "keras.callbacks": """Callback CSVLogger EarlyStopping History LambdaCallback LearningRateScheduler ModelCheckpoint
+        ProgbarLogger ReduceLROnPlateau""",
+    "keras.utils": "PyDataset Sequence array_to_img clear_session plot_model set_random_seed to_categorical",
+    "keras.backend": "clear_session epsilon floatx image_data_format set_floatx",
     "compat.v1": FUNCTIONS + VERSION_1 + DEBUGGING,
     "compat.v1.nn": NN
     + " conv2d_backprop_input conv2d_backprop_filter softmax_cross_entropy_with_logits_v2 xw_plus_b",

@@ -125,7 +125,8 @@ class Conv2D(Convolution):
         use_bias: whether a bias is added to each channel.
         kernel_initializer: how the filters begin; [rows, cols, in_channels / groups, filters].
         bias_initializer: how the bias begins; [filters].
-        **more: ``name``, ``trainable``, ``dtype``, ``input_shape``, as in `Layer`.
+        **more: ``name``, ``trainable``, ``dtype``, ``input_shape``, as in `Layer`, and ``kernel_regularizer``
+            and ``bias_regularizer``.
 
     Raises:
         ValueError, TypeError: if an argument is invalid.
@@ -249,6 +250,7 @@ class DepthwiseConv2D(Convolution):
     ):
         self.depth_multiplier = positive(depth_multiplier, "depth_multiplier")
         self.kernel_initializer = self.depthwise_initializer = depthwise_initializer
+        more["kernel_regularizer"] = more.pop("depthwise_regularizer", None)
         windows = kernel_size, strides, padding, data_format, dilation_rate
         super().__init__(*windows, activation, use_bias, bias_initializer, more)
 

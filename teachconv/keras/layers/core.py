@@ -5,8 +5,9 @@ Keras: keras/src/layers/core, activations, regularization and reshaping.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf, prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ...core.arguments import normalize_steps, positive, truth
 from ...core.geometry import conv2d_transpose_geometry
 from ...graph import matmul, nn, reshape, shape, tile, transpose, where
 from ...graph.ops.random_ops import random_uniform
+from ...graph.options import check_type, unsupported
 from ...support.errors import ArgumentError, brief, check_word
 from .. import activations
 from ..checks import check_number, check_sizes, shape_text
@@ -349,6 +351,81 @@ class Reshape(Layer):
         """Return a Reshape node."""
         sizes = self.compute_output_shape(tuple(inputs.shape))[1:]
         return reshape(inputs, [size(inputs, 0), *self.target_shape] if None in sizes else [-1, *sizes])
+
+
+class Permute(Layer):
+    """Gives the axes of each sample another order: one Transpose node.
+
+    Args:
+        dims: the axes in their new order, counted from 1, the first after the batch.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError: if they are not the numbers from 1, each once.
+
+    >>> from teachconv import keras
+    >>> keras.layers.Permute((2, 1), input_shape=(10, 64)).output_shape
+    (None, 64, 10)
+    """
+
+    def __init__(self, dims: Sequence[int], **more: Any):
+        self.dims = check_sizes(dims, "dims", 1, known=True)
+        if sorted(self.dims) != [*range(1, len(self.dims) + 1)]:
+            raise ArgumentError(f"dims must hold the axes from 1, each once; got {brief(dims)}")
+        super().__init__(**more)
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Return the sizes in the new order."""
+        if len(input_shape) != len(self.dims) + 1:
+            raise ArgumentError(f"dims {self.dims} needs {len(self.dims) + 1} axes, not {len(input_shape)}")
+        return input_shape[0], *(input_shape[axis] for axis in self.dims)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the node."""
+        return transpose(inputs, [0, *self.dims])
+
+
+class Lambda(Layer):
+    """Applies a function of tensors, without weights; the shape of its result is found by a trace.
+
+    Args:
+        function: a function of a tensor, or of a list of them.
+        output_shape: accepted as in Keras.
+        mask: must be None.
+        arguments: what else the function is given by keyword.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid.
+
+    >>> from teachconv import keras
+    >>> layer = keras.layers.Lambda(lambda x, scale: x * scale, arguments={"scale": 2.0})
+    >>> layer([[1.0, 3.0]]).numpy().tolist()
+    [[2.0, 6.0]]
+    """
+
+    _own_call = True
+
+    @unsupported("mask")
+    def __init__(
+        self,
+        function: Any,
+        output_shape: Any = None,
+        mask: Any = None,
+        arguments: Mapping[str, Any] | None = None,
+        **more: Any,
+    ):
+        check_type(function, Callable, "function must be a function of a tensor")
+        legal = "arguments must be a dict of the function's other arguments by name"
+        check_type(arguments, Mapping | None, legal)
+        for name in arguments or {}:
+            check_type(name, str, legal)
+        self.function, self.arguments = function, MappingProxyType(dict(arguments or {}))
+        super().__init__(**more)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the function's result."""
+        return self.function(inputs, **self.arguments)
 
 
 class UpSampling2D(Layer):

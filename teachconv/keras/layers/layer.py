@@ -35,7 +35,7 @@ from ...graph.framework.op_def import as_dtype
 from ...graph.ops.array_ops import is_tensor
 from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain, printable, suggestion
 from ...support.settings import within
-from .. import initializers
+from .. import initializers, regularizers
 from ..checks import as_numpy, check_name, check_sizes, means_nothing, shape_text, unique_name
 from ..config import floatx
 
@@ -175,8 +175,11 @@ class Layer:
         input_shape: Sequence[int | None] | None = None,
         **unknown: Any,
     ):
-        for key in unknown:
-            self._refuse(key, unknown[key])
+        for key, value in unknown.items():
+            if key.endswith("_regularizer") and hasattr(self, key.replace("regularizer", "initializer")):
+                setattr(self, key, regularizers.get(value))
+            else:
+                self._refuse(key, value)
         self.name = check_name(name, "") or unique_name(type(self).__name__)
         self._trainable = truth(trainable, "trainable")
         kind = as_dtype(floatx() if dtype is None else dtype)
@@ -187,6 +190,7 @@ class Layer:
         self.input_shape: Shape | None = None
         self.output_shape: Shape | None = None
         self._own_weights: tuple[list[Variable], list[Variable]] = [], []  # trained, and not
+        self._added_losses: list[Any] = []
         if input_shape is not None:
             self.build_for((None, *check_sizes(input_shape, "input_shape")))
 
@@ -200,7 +204,8 @@ class Layer:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "call" in vars(cls):
-            cls._own_call = not cls.__module__.startswith(__name__.partition(".layers")[0])
+            is_outside = not cls.__module__.startswith(__name__.partition(".layers")[0])
+            cls._own_call = is_outside or cls._own_call
             cls._takes_several = cls._takes_several or cls._own_call
             training = signature(cls.call).parameters.get("training")
             cls._takes_training = training is not None
@@ -277,6 +282,7 @@ class Layer:
 
         specs = [TensorSpec(shape, self.dtype) for shape in as_list(input_shape)]
         traced = function(call).get_concrete_function(specs if isinstance(input_shape, list) else specs[0])
+        self._forget_losses()  # they are of the trace
         return tuple(traced.outputs[0].shape)
 
     def geometries(self, input_shape: Shape) -> list[Any]:
@@ -317,6 +323,8 @@ class Layer:
         elif any_batch(shape) != any_batch(self.input_shape or shape) and not self._infers_shape:
             self._explain(self.compute_output_shape, shape)
             self._explain(self.check_weights, shape)
+        if _training.get() is None:  # it is not called by another layer
+            self._forget_losses()
         if training is None:
             training = _training.get()
         if training is None:
@@ -446,6 +454,7 @@ class Layer:
         (3, 'relu', 'scores')
         """
         named = [name for name in signature(type(self)).parameters if name in dir(self)]
+        named += [name for name in vars(self) if name.endswith("_regularizer")]
         return {name: getattr(self, name) for name in dict.fromkeys(("name", "trainable", "dtype", *named))}
 
     @classmethod
@@ -462,6 +471,7 @@ class Layer:
         dtype: Any = None,
         trainable: bool = True,
         *,
+        regularizer: Any = None,
         name: str | None = None,
         **unknown: Any,
     ) -> Variable:
@@ -472,6 +482,8 @@ class Layer:
             initializer: a name or an initializer; None for "glorot_uniform".
             dtype: its dtype; None for the layer's.
             trainable: whether an optimizer changes it.
+            regularizer: "l1", "l2", or a function of the weight, whose value `losses` has; None for that of
+                the layer's argument, such as ``kernel_regularizer``.
             name: its name, such as "kernel"; the variable's name begins with the layer's;
                 None for "variable".
             **unknown: Keras' other arguments, which are refused by name.
@@ -484,6 +496,7 @@ class Layer:
         """
         for key, value in unknown.items():
             self._refuse(key, value)
+        of_layer = getattr(self, f"{str(name).removesuffix('_kernel')}_regularizer", None)
         name = self._name_of_weight(name)
         dtype = self.dtype if dtype is None else as_dtype(dtype).name
         if is_integer(np.dtype(dtype)):
@@ -499,6 +512,7 @@ class Layer:
             )
         with init_scope():
             variable = Variable(value, trainable and self.trainable, f"{self.name}/{name}", dtype)
+        variable.regularizer = regularizers.get(regularizer) or of_layer  # type: ignore[attr-defined]
         self._own_weights[0 if trainable else 1].append(variable)
         return variable
 
@@ -548,6 +562,27 @@ class Layer:
         """The variables that no optimizer changes, such as moving averages."""
         trained = {id(weight) for weight in self.trainable_weights}
         return [weight for weight in self.weights if id(weight) not in trained]
+
+    @property
+    def losses(self) -> list[Any]:
+        """What `add_loss` got in the last call, and the regularizers of the weights that are trained."""
+        pairs = [(weight, getattr(weight, "regularizer", None)) for weight in self.trainable_weights]
+        added = [loss for layer in self._all_layers() for loss in layer._added_losses]
+        return added + [regularizer(weight) for weight, regularizer in pairs if regularizer is not None]
+
+    def add_loss(self, loss: Any) -> None:
+        """Add a number to `losses`, from within `call`; ``fit`` adds it to its loss."""
+        self._added_losses.append(loss)
+
+    def _forget_losses(self) -> None:
+        for layer in self._all_layers():
+            layer._added_losses.clear()
+
+    def _all_layers(self) -> list[Layer]:
+        """The layer and all layers inside, each once."""
+        return list(
+            dict.fromkeys([self, *(each for layer in self._sublayers for each in layer._all_layers())])
+        )
 
     variables = weights
     trainable_variables = trainable_weights

@@ -30,7 +30,24 @@ class _Merging(Layer):
         raise NotImplementedError
 
 
-class Add(_Merging):
+class _Elementwise(_Merging):
+    """The result of a function of two tensors, applied from the first to the last."""
+
+    _function: Any
+
+    def __init__(self, **more: Any):
+        super().__init__(**more)
+
+    def merged(self, shapes: Sequence[Shape]) -> Shape:
+        """Return the largest size of each axis; raise if two differ and neither is 1."""
+        return tuple(map(_repeated, zip(*shapes, strict=True)))
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the result."""
+        return reduce(self._function, inputs)
+
+
+class Add(_Elementwise):
     """Adds tensors element by element, as a residual connection does: an AddV2 node for each after the first.
 
     K. He et al., Deep residual learning for image recognition, 2016. A size of 1 is repeated.
@@ -44,16 +61,22 @@ class Add(_Merging):
     (None, 8, 8, 3)
     """
 
-    def __init__(self, **more: Any):
-        super().__init__(**more)
+    _function = staticmethod(graph.add)
 
-    def merged(self, shapes: Sequence[Shape]) -> Shape:
-        """Return the largest size of each axis; raise if two differ and neither is 1."""
-        return tuple(map(_repeated, zip(*shapes, strict=True)))
 
-    def call(self, inputs: Any, training: bool = False) -> Any:
-        """Return the sum."""
-        return reduce(graph.add, inputs)
+class Multiply(_Elementwise):
+    """Multiplies tensors element by element, as a gate does: a Mul node for each after the first.
+
+    Args:
+        **more: as in `Layer`.
+
+    >>> import numpy as np
+    >>> from teachconv import keras
+    >>> keras.layers.Multiply()([np.float32([[2, 3]]), np.float32([[5], [7]])]).numpy().tolist()
+    [[10.0, 15.0], [14.0, 21.0]]
+    """
+
+    _function = staticmethod(graph.multiply)
 
 
 def _repeated(sizes: Iterable[int | None]) -> int | None:

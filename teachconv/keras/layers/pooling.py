@@ -13,6 +13,7 @@ from ...core.kinds import AXES, layout_of
 from ...graph import nn, pad, reduce_max, reduce_mean
 from ...support.argument_types import Ints, KerasPadding
 from ...support.errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ..config import image_data_format
 from .layer import Layer, Shape
 
 Geometry = ConvGeometry | ConvTransposeGeometry
@@ -101,7 +102,7 @@ class Windowed(Layer):
 def check_data_format(data_format: Any) -> str:
     """Return Keras' word for a layout; None means channels_last."""
     if data_format is None:
-        return "channels_last"
+        return image_data_format()
     data_format = data_format.lower() if isinstance(data_format, str) else data_format
     check_word(data_format, "data_format", ("channels_last", "channels_first"))
     return str(data_format)
@@ -248,6 +249,18 @@ class GlobalMaxPooling2D(_GlobalPooling):
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the node."""
         return reduce_max(inputs, self.spatial_axes, self.keepdims)
+
+
+class GlobalAveragePooling1D(GlobalAveragePooling2D):
+    """Takes the mean of each channel of a signal; arguments as in `GlobalAveragePooling2D`."""
+
+    _rank = 1
+
+
+class GlobalMaxPooling1D(GlobalMaxPooling2D):
+    """Takes the largest value of each channel of a signal; arguments as in `GlobalAveragePooling2D`."""
+
+    _rank = 1
 
 
 class ZeroPadding2D(Windowed):

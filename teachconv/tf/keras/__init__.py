@@ -12,6 +12,7 @@ from ...keras import (
     Model,
     Sequential,
     activations,
+    backend,
     callbacks,
     initializers,
     layers,
@@ -19,10 +20,10 @@ from ...keras import (
     metrics,
     models,
     optimizers,
+    regularizers,
     utils,
 )
 from ...keras.missing import module_getattr
-from . import backend
 
 __all__ = [
     "Input",
@@ -37,6 +38,7 @@ __all__ = [
     "metrics",
     "models",
     "optimizers",
+    "regularizers",
     "utils",
 ]
 

@@ -1,11 +1,12 @@
-"""tf.keras.backend: only ``clear_session``."""
+"""keras.backend: the settings, as programs for Keras 2 ask for them. Keras: keras/src/backend/config.py."""
 
 from __future__ import annotations
 
-from ...backends import cython_backend
-from ...keras import utils
+from ..backends import cython_backend
+from . import utils
+from .config import epsilon, floatx, image_data_format, set_floatx
 
-__all__ = ["clear_session"]
+__all__ = ["clear_session", "epsilon", "floatx", "image_data_format", "set_floatx"]
 
 
 def clear_session(free_memory: bool = True) -> None:
