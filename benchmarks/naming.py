@@ -2,10 +2,10 @@
 
     python benchmarks/naming.py [--most 8] [--rounds 5] [--markdown docs/naming_times.inc]
 
-Calls of conv2d with 10^4 to 10^``most`` multiply-adds, float32, 3x3 and SAME. Three wrong results of each: one
-whose mistake is found early, one whose mistake is found late, and noise, which has no name, so that the search
-goes on until its limit. First it checks that they get these names. The table shows the processor time of the
-search alone, the median of the rounds, in milliseconds; the comparison with the reference is not in it.
+Calls of conv2d with 10^4 to 10^``most`` multiply-adds, float32, 3x3 and SAME. Three wrong results of each:
+one whose mistake is found early, one whose mistake is found late, and noise, which has no name, so that the
+search goes on until its limit. First it checks that they get these names. The table shows the processor time
+of the search alone, the median of the rounds, in milliseconds, without the comparison with the reference.
 """
 
 from __future__ import annotations

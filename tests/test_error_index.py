@@ -137,7 +137,7 @@ def test_none_among_sizes_is_answered_with_the_shape_of_a_run(call):
 
 
 def test_a_variable_of_a_partially_known_shape_is_refused_in_words():
-    with pytest.raises(ValueError, match=r"must be fully defined, but instead was \(None, 16, 16, 8\)"):
+    with pytest.raises(ValueError, match=r"must be fully defined, but instead was \(\?, 16, 16, 8\)"):
         tf1.get_variable("w", unknown().shape)
 
 

@@ -314,7 +314,7 @@ class _Known:
     def place(self) -> str | None:
         """Return how the arrays of the next call lie: as usual, at an old address, or with other strides."""
         refused = self.taken.isdisjoint(SPREAD) and sum(self.refused[way] for way in SPREAD) >= _SEVERAL
-        usual = [None] * (len(SPREAD) + 1)
+        usual = [None] * (len(SPREAD) - 1)  # large calls are never spread
         return self.source.choice([*usual, _REWRITTEN, *(usual[1:] if refused else SPREAD)])
 
     def learn(self, drawn: _Drawn, took: bool) -> None:
@@ -431,6 +431,7 @@ def _calls(
     """Yield one number varied on integers, and between them layers, and several at once; endlessly."""
     exact = "integers" if "integers" in data else data[0]
     whole = [word for word in EXACT if word in data]
+    kinds = [word for word in data if word != "long"] or data  # layers have these
     tables = [
         _CHANNELS | {f"{name}{axis}": choices for axis in range(rank) for name, choices in _AXIS.items()}
         for rank in ranks
@@ -501,7 +502,8 @@ def _calls(
     def network() -> _Drawn:
         numbers = next(published) | {"bias": source.choice((0, 1))}
         batch = numbers | {"images": numbers["images"] * source.choice((1, 2, 2, 3, 8))}
-        drawn = _Drawn(batch, source.choice(dtypes), source.choice(whole), most=_LARGE, layer=_PUBLISHED)
+        word = source.choice(whole) if _macs(numbers) > _QUICK else exact  # small ones come in all ways
+        drawn = _Drawn(batch, source.choice(dtypes), word, most=_LARGE, layer=_PUBLISHED)
         return drawn if _cases(drawn) else replace(drawn, numbers=numbers)
 
     def sibling() -> _Drawn:
@@ -546,7 +548,7 @@ def _calls(
         for left, many in ((near, 3), (more, 1 if near else 3)):
             kept = filter(known.likely, (left.pop() for _ in range(len(left))))
             yield from islice(kept, many)
-        yield from one(partial(several, source.choice(data)))
+        yield from one(partial(several, source.choice(kinds)))
         yield from one(partial(several, "integers", way))
 
 

@@ -103,7 +103,7 @@ def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
         False,
         inf if thorough else patience * _PER_SECOND + _WHOLE * cost(case.call),
     )
-    near, local, last = _first_bad_part(case), None, inf
+    near, local, last, first = _first_bad_part(case), None, inf, None
     most, nearest = _NEAR, None
     remarks: list[str] = []
     for mistake in attempts(case, thorough):
@@ -113,7 +113,7 @@ def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
         if only and _name(mistake.code) != _name(only):
             continue
         vague = mistake.chosen or mistake.summed_in  # fitted to the result, or with a wide bound
-        if local and (vague or _name(mistake.code) == _name(local.code)):
+        if local and (vague or _name(mistake.code) == _name(local.code) or _alike(mistake, first)):
             continue
         if tried >= last:
             break
@@ -129,7 +129,7 @@ def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
             cells = "in these cells " if fits == "in the bad cells" else ""
             local, remarks = Diagnosis(mistake.code, f"{cells}equal {mistake.sentence}"), []
         if fits == "in every cell":
-            last = tried + _AGAIN
+            last, first = tried + _AGAIN, mistake
         # of two that explain as much the first, which is the likelier
         if 1 - explained <= (1 if nearest is None else 0.9) * (1 - most) and not mistake.chosen:
             most, nearest = explained, mistake
@@ -148,6 +148,21 @@ def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
 def _name(code: str) -> str:
     """Return a mistake's code without its details."""
     return code.partition("(")[0]
+
+
+def _alike(mistake: Mistake, first: Mistake | None) -> bool:
+    """Whether a mistake is the same call as the first that fits, by another name."""
+    if first is None or mistake.view or first.view or mistake.call.geometry != first.call.geometry:
+        return False
+    one, two = mistake.call, first.call
+    same = (np.array_equal(a, b) for a, b in ((one.first, two.first), (one.second, two.second)))
+    return one.kind == two.kind and all(same)
+
+
+def hurried() -> bool:
+    """Return whether `at_most` leaves no time for the mistakes of several more results."""
+    budget = _budget.get()
+    return budget is not None and budget[0] <= 2 * _SECONDS
 
 
 def _patterns(case: Failure) -> list[str]:

@@ -230,16 +230,25 @@ def test_tf32_as_a_gpu_rounds_midpoints():
     assert "midpoints away from zero" in sentence
 
 
-def test_where_two_mistakes_fit_the_other_is_mentioned():
-    """At stride 2 SAME pads a 3x3 filter behind, SAME_LOWER before: another part of the full result, too."""
+def test_a_second_mistake_that_fits_is_mentioned():
+    """With a bias of zeros nobody can tell a relu before it from one after it."""
     p = Problem(4)
-    w = p.w.transpose(0, 1, 3, 2)
-    got = tc.conv2d_transpose(p.x, w, None, 2, "SAME_LOWER")
-    row = tc.diff(tc.conv2d_transpose, p.x, w, None, 2, "SAME", against={"theirs": got}).rows[-1]
-    assert row.diagnosis.code == "output_alignment"
-    assert "padding_mode fits as well: with SAME_LOWER" in row.note
-    flipped = tc.conv2d(p.x, p.w[::-1, ::-1])
-    assert "fits as well" not in tc.diff(tc.conv2d, p.x, p.w, against={"theirs": flipped}).rows[-1].note
+    bias = np.zeros_like(p.bias)
+    got = np.maximum(tc.conv2d(p.x, p.w), 0)
+    row = tc.diff(tc.conv2d, p.x, p.w, bias=bias, against={"theirs": got}).rows[-1]
+    assert row.diagnosis.code == "relu_before_bias"
+    assert row.note.startswith("activation fits as well: after a relu")
+
+
+def test_another_name_of_the_same_call_is_not_mentioned():
+    """Of a filter that is its own mirror image about one diagonal, to turn it by 180 degrees is to transpose it."""
+    x, w = Problem(4).x, make_array((3, 3, Problem(4).x.shape[3], 4), "float32", "normal", "w")
+    w = w + w[::-1, ::-1].transpose(1, 0, 2, 3)
+    turned = w[::-1, ::-1]
+    assert np.array_equal(turned, w.transpose(1, 0, 2, 3))
+    row = tc.diff(tc.conv2d, x, w, against={"theirs": tc.conv2d(x, turned)}).rows[-1]
+    assert row.diagnosis.code == "flipped_filter"
+    assert "fits as well" not in row.note
 
 
 @pytest.mark.parametrize("what", ["bias", "activation"])

@@ -88,7 +88,8 @@ def _groups(nodes: Nodes) -> list[list[NodeDef]]:
 def _merged(members: list[NodeDef]) -> tuple[DeviceSpec, NodeDef | None]:
     """Return the combined request of the members, and the first member that makes one."""
     spec, asker = DeviceSpec(), None
-    for node in sorted(members, key=lambda node: node.number):
+    asking = [node for node in members if node.device]
+    for node in sorted(asking, key=lambda node: node.number):
         own = DeviceSpec.from_string(node.device)
         if own == DeviceSpec():
             continue
