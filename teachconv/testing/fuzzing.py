@@ -520,7 +520,8 @@ def _calls(
             for name, step in (("dilation", 1), ("before", less), ("after", more)):
                 wider[f"{name}{axis}"] = numbers[f"{name}{axis}"] + step
         others: tuple[Numbers, ...] = {"images": numbers["images"] + 1}, {"bias": 1 - numbers["bias"]}
-        changes = [*others, turned, wider, wider]
+        longer = {f"extra{axis}": numbers[f"stride{axis}"] for axis in axes} if numbers["transposed"] else {}
+        changes = [*others, turned, wider, wider, *[longer] * bool(longer)]
         for move, some in product(_MOVES, (axes, source.sample(axes, 1))):
             moved = ((f"{name}{axis}", step) for name, step in move.items() for axis in some)
             changes.append({name: numbers[name] + step for name, step in moved})

@@ -155,8 +155,7 @@ def _alike(mistake: Mistake, first: Mistake | None) -> bool:
     if first is None or mistake.view or first.view or mistake.call.geometry != first.call.geometry:
         return False
     one, two = mistake.call, first.call
-    same = (np.array_equal(a, b) for a, b in ((one.first, two.first), (one.second, two.second)))
-    return one.kind == two.kind and all(same)
+    return np.array_equal(one.first, two.first) and np.array_equal(one.second, two.second)
 
 
 def hurried() -> bool:
