@@ -5,8 +5,8 @@
 
 Each program of TensorFlow 2 that runs is run whole, by the rules of their_tests.py. Afterwards the first call writes the
 weights of every model that a global name of the program leads to, a seeded input and the outputs into FOLDER; the second gives
-the weights and the input to Keras' model of the same name, and prints the largest difference. CHECKOUTS has a folder owner+name
-for each source, or owner+name@commit with the first seven digits where several commits of one source are listed.
+the weights and the input to Keras' model of the same name, and prints the largest difference. CHECKOUTS is the folder of
+published_programs.py.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ import os
 import pickle
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import numpy as np
+import published_programs
 import their_imports
 import their_tests
-
-LIST = Path(__file__).with_name("published_programs.toml")
 
 
 def models_of(names, kind):
@@ -112,11 +110,9 @@ def main() -> None:
         run(options.which, options.alone, folder / f"{options.alone.stem}.pickle")
         return
     os.environ |= {"MPLBACKEND": "Agg", "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    for row in tomllib.loads(LIST.read_text(encoding="utf-8"))["program"]:
+    for row in published_programs.programs():
         if row["version"] == 2 and row["now"] == "runs" and options.only in f"{row['source']}/{row['file']}":
-            name = row["source"].replace("/", "+")
-            at_commit = options.checkouts / f"{name}@{row['commit'][:7]}"
-            checkout = (at_commit if at_commit.exists() else options.checkouts / name).resolve()
+            checkout = published_programs.checkout_of(options.checkouts, row)
             command = [sys.executable, __file__, options.which, str(options.checkouts.resolve()), str(folder)]
             (folder / "work").mkdir(parents=True, exist_ok=True)
             subprocess.run(

@@ -224,7 +224,7 @@ def main() -> int:
     for row in published_programs.programs():
         if options.only not in f"{row['source']}/{row['file']}" or not row["compared"] or row["version"] != 1:
             continue
-        checkout = (options.folder / row["source"].replace("/", "+")).resolve()
+        checkout = published_programs.checkout_of(options.folder, row)
         if options.side:
             {"ours": ours, "theirs": theirs}[options.side](checkout, row, options.file)
             continue

@@ -1,6 +1,7 @@
 """Run the public programs of published_programs.toml with their imports changed, and check what became of each.
 
-Nothing of theirs is in this repository: FOLDER holds a checkout of each source, named owner+name.
+Nothing of theirs is in this repository: FOLDER holds a checkout of each source, named owner+name, or owner+name@commit with the
+first seven digits where several commits of one source are listed.
 
     python evaluation/published_programs.py FOLDER [--only WORD]
 
@@ -70,6 +71,13 @@ def programs() -> list[dict]:
     return tomllib.loads(LIST.read_text(encoding="utf-8"))["program"]
 
 
+def checkout_of(folder: Path, row: dict) -> Path:
+    """Return the checkout that a row is of: owner+name@commit if there is one, else owner+name."""
+    name = row["source"].replace("/", "+")
+    at_commit = folder / f"{name}@{row['commit'][:7]}"
+    return (at_commit if at_commit.exists() else folder / name).resolve()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="holds the checkouts")
@@ -87,7 +95,7 @@ def main() -> int:
     for row in programs():
         if options.only not in f"{row['source']}/{row['file']}":
             continue
-        checkout = (options.folder / row["source"].replace("/", "+")).resolve()
+        checkout = checkout_of(options.folder, row)
         result = their_tests.in_a_process(run, checkout, row, waiting=1200)
         runs = result["outcome"] == "passed"
         as_recorded = (

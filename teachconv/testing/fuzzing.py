@@ -27,7 +27,7 @@ from ..support.errors import ArgumentError, brief, words_of
 from ..verification.cases import Case
 from ..verification.contract import SPREAD, WAYS, case_rows, limits, told, ways_on
 from ..verification.diagnosing import ONE_CELL, at_most
-from ..verification.diffing import tolerance_of
+from ..verification.diffing import ALONE, tolerance_of
 from ..verification.reports import DiffReport, DiffRow
 from ..verification.running import kept_afresh
 from .checking import Checked, of_kernel
@@ -396,7 +396,9 @@ def _shrunk(
     for place, row in enumerate(failed):
         if row.diagnosis is None or row.diagnosis.code not in named:  # the small call alone suggests it
             remarks = row.note.split("; ")
-            left = [one for one in remarks if not one.startswith("nearest: ") and ONE_CELL not in one]
+            left = [
+                one for one in remarks if not one.startswith(("nearest: ", ALONE)) and ONE_CELL not in one
+            ]
             row = replace(row, diagnosis=None, note="; ".join(left))
         failed[place] = replace(row, note="; ".join(filter(None, [row.note, *notes, *lines])))
     return failed
@@ -431,7 +433,7 @@ def _calls(
     """Yield one number varied on integers, and between them layers, and several at once; endlessly."""
     exact = "integers" if "integers" in data else data[0]
     whole = [word for word in EXACT if word in data]
-    kinds = [word for word in data if word != "long"] or data  # layers have these
+    usual_data = [word for word in data if word != "long"] or data  # large layers have long numbers
     tables = [
         _CHANNELS | {f"{name}{axis}": choices for axis in range(rank) for name, choices in _AXIS.items()}
         for rank in ranks
@@ -490,9 +492,10 @@ def _calls(
         thin = source.sample(axes, source.randint(0, 2)) if len(axes) > 2 else ()
         for axis in axes:
             size = numbers["size"] if square else source.choice(_LAYERS[name]["size"])
-            steps_here, pads_here = ((1, 1, 1), (0, 0)) if axis in thin else ((taps, stride, dilation), pads)
-            law = forward_axis("cols", size, *steps_here, mode, pads_here, may_be_empty=True)
-            sides |= {f"{word}{axis}": number for word, number in zip(_STEPS, steps_here, strict=True)}
+            if axis in thin:  # one tap, without pads
+                sides |= {f"{word}{axis}": 1 for word in _STEPS} | {f"size{axis}": size}
+                continue
+            law = forward_axis("cols", size, taps, stride, dilation, mode, pads, may_be_empty=True)
             sides |= {f"size{axis}": size, f"before{axis}": law.pad_before, f"after{axis}": law.pad_after}
         images = source.choice((1, 1, 2))
         drawn |= sides | {"images": numbers.get("images", images), "bias": source.choice((0, 1))}
@@ -500,9 +503,10 @@ def _calls(
         return _Drawn(drawn, source.choice(dtypes), exact, most=most, layer=name)
 
     def network() -> _Drawn:
-        numbers = next(published) | {"bias": source.choice((0, 1))}
+        macs, layer_numbers = next(published)
+        numbers = layer_numbers | {"bias": source.choice((0, 1))}
         batch = numbers | {"images": numbers["images"] * source.choice((1, 2, 2, 3, 8))}
-        word = source.choice(whole) if _macs(numbers) > _QUICK else exact  # small ones come in all ways
+        word = source.choice(whole) if macs > _QUICK else exact  # small ones come in all ways
         drawn = _Drawn(batch, source.choice(dtypes), word, most=_LARGE, layer=_PUBLISHED)
         return drawn if _cases(drawn) else replace(drawn, numbers=numbers)
 
@@ -520,8 +524,9 @@ def _calls(
             for name, step in (("dilation", 1), ("before", less), ("after", more)):
                 wider[f"{name}{axis}"] = numbers[f"{name}{axis}"] + step
         others: tuple[Numbers, ...] = {"images": numbers["images"] + 1}, {"bias": 1 - numbers["bias"]}
-        longer = {f"extra{axis}": numbers[f"stride{axis}"] for axis in axes} if numbers["transposed"] else {}
-        changes = [*others, turned, wider, wider, *[longer] * bool(longer)]
+        changes = [*others, turned, wider, wider]
+        if numbers["transposed"]:
+            changes.append({f"extra{axis}": numbers[f"stride{axis}"] for axis in axes})
         for move, some in product(_MOVES, (axes, source.sample(axes, 1))):
             moved = ((f"{name}{axis}", step) for name, step in move.items() for axis in some)
             changes.append({name: numbers[name] + step for name, step in moved})
@@ -538,8 +543,8 @@ def _calls(
         if ("causal" not in name or 1 in ranks) and ("transposed" not in name or scatters)
     ]
     turns, every = cycle(names), list(chain.from_iterable(map(layers, ranks)))
-    legal = [numbers for numbers in every if scatters or not numbers["transposed"]]
-    published = cycle(sorted(legal, key=lambda numbers: log2(_macs(numbers)) + source.uniform(0, _ABOUT)))
+    legal = [(_macs(numbers), numbers) for numbers in every if scatters or not numbers["transposed"]]
+    published = cycle(sorted(legal, key=lambda layer: log2(layer[0]) + source.uniform(0, _ABOUT)))
     for way in cycle(ways):
         if exact == "integers":
             yield from one(network)
@@ -549,7 +554,7 @@ def _calls(
         for left, many in ((near, 3), (more, 1 if near else 3)):
             kept = filter(known.likely, (left.pop() for _ in range(len(left))))
             yield from islice(kept, many)
-        yield from one(partial(several, source.choice(kinds)))
+        yield from one(partial(several, source.choice(usual_data)))
         yield from one(partial(several, "integers", way))
 
 

@@ -503,8 +503,8 @@ def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any
     at_first = result = dispatch.run_canonical(moved, module, **options)
     for role, name in (("second", call.kind.words[1]), ("first", call.kind.words[0]), ("bias", "bias")):
         array, right, was = getattr(moved, role), getattr(call, role), call
-        kinds = {"": _CHANGES[""]} if role == "bias" else _CHANGES  # a bias has few numbers
-        changes: dict[str, Any] = kinds | {" and before that": None}  # as they were
+        changes: dict[str, Any] = {"": _CHANGES[""]} if role == "bias" else dict(_CHANGES)
+        changes[" and before that"] = None  # as they were
         for words, change in changes.items() if array is not None else ():
             array[...] = change(array.ravel()).reshape(array.shape) if change else right
             now = replace(call, **{role: array.copy()})

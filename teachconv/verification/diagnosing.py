@@ -38,6 +38,7 @@ _SECONDS = 0.5  # for one failure
 # Products that a search may evaluate for each of these seconds, and how often a large call as a whole. A step
 # cannot be interrupted, so it is not begun where it would take too long.
 _PER_SECOND, _WHOLE = 1e9, 8
+_NAMED = ("in every cell", "in a part", "in the bad cells")  # where a mistake that is named may fit
 ONE_CELL = "but one cell cannot tell"
 _AGAIN = 100  # mistakes that are looked at after one that fits, for another one
 _NEAR, _FEW = 0.9, 20  # the nearest mistake explains more of the error, in more wrong cells
@@ -85,13 +86,12 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 @np.errstate(all="ignore")  # mistakes are made of any numbers: no warning says more than the result
-def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
+def diagnose(case: Failure, thorough: bool = False) -> Found:
     """Look for the mistake that explains a failed result of the right shape; for another see `sizes`.
 
     Args:
         case: the failed result.
         thorough: try all pairs of mistakes as well, and take the time that this needs.
-        only: the code of the one mistake to try, whatever its details; "" for all.
 
     Returns:
         What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a
@@ -110,8 +110,6 @@ def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
         if not case.affords(_TRY) or (thread_time() - start > patience and not thorough):
             case.work.short = True
             break
-        if only and _name(mistake.code) != _name(only):
-            continue
         vague = mistake.chosen or mistake.summed_in  # fitted to the result, or with a wide bound
         if local and (vague or _name(mistake.code) == _name(local.code) or _alike(mistake, first)):
             continue
@@ -120,7 +118,7 @@ def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
         say(f"looking for the mistake: {mistake.code}")
         tried += 1
         fits, explained = _judged(mistake, case, near)
-        if fits == "in every cell" and last < inf:
+        if fits == "in every cell" and first:
             remarks = [f"{mistake.code} fits as well: {mistake.sentence}"]
             break
         if fits == "in one cell":
@@ -143,6 +141,19 @@ def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
     if budget is not None:
         budget[0] -= seconds
     return Found(local, "; ".join(remarks), tried, seconds)
+
+
+@np.errstate(all="ignore")
+def explains(code: str, case: Failure) -> bool:
+    """Return whether a mistake of a name, whatever its details, explains a failed result."""
+    case.work.left = _SECONDS * _PER_SECOND + _WHOLE * cost(case.call)
+    near = _first_bad_part(case)
+    for mistake in attempts(case):
+        if not case.affords(_TRY):
+            return False
+        if _name(mistake.code) == _name(code) and _judged(mistake, case, near)[0] in _NAMED:
+            return True
+    return False
 
 
 def _name(code: str) -> str:

@@ -45,7 +45,7 @@ from ..truth.exact import abs_sum, float64_result, never_rounds, signed_sums, un
 from ..windows.calls import FUNCTIONS as WINDOWS
 from . import window_mistakes
 from .cases import CASES, Case, find_cases
-from .diagnosing import Failure, Found, Tolerance, diagnose, hurried
+from .diagnosing import Failure, Found, Tolerance, diagnose, explains, hurried
 from .flushing import judging
 from .places import held_words, where
 from .reports import Cell, DiffReport, DiffRow, failed_row
@@ -197,6 +197,9 @@ def check_cases(
     return rows
 
 
+ALONE = "with these numbers alone"
+
+
 def _confirmed(row: DiffRow, module: Any, algorithm: Algorithm, call: Call, tolerance: Tolerance) -> DiffRow:
     """Return a row without its name where that does not explain what a backend makes of other numbers."""
     name = row.diagnosis
@@ -204,8 +207,8 @@ def _confirmed(row: DiffRow, module: Any, algorithm: Algorithm, call: Call, tole
         got = np.asarray(dispatch.run_canonical(locked(call), module, algorithm.name))
         truth = Truth(call, float64_result(call).astype(got.dtype), None, tolerance)
         failure = truth._failure(got, truth.bound(algorithm.error))
-        if name and failure.bad.any() and diagnose(failure, only=name.code).diagnosis is None:
-            notes = row.note, f"with these numbers alone, {name}"
+        if name and failure.bad.any() and not explains(name.code, failure):
+            notes = row.note, f"{ALONE}, {name}"
             return replace(row, diagnosis=None, note="; ".join(filter(None, notes)))
     return row
 

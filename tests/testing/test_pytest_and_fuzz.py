@@ -601,7 +601,7 @@ def test_without_a_fork_it_is_said_that_nobody_ran_it_afresh(clock, monkeypatch)
 
 @pytest.mark.parametrize("of_small", ["small", "large"])
 def test_a_name_of_the_small_call_alone_is_not_told(of_small, clock, monkeypatch):
-    def diagnose(case, thorough=False, only=""):
+    def diagnose(case, thorough=False):
         return Found(Diagnosis(of_small if case.got.size < 36 else "large", "equal for no reason"))
 
     monkeypatch.setattr(diffing, "diagnose", diagnose)

@@ -59,8 +59,8 @@ def extract_patches(
 
 def _under(axis: AxisGeometry, tap: int) -> slice:
     """Return the cells of a padded axis that lie under a tap, one for each output."""
-    start = tap * axis.dilation
-    return slice(start, start + (axis.out_size - 1) * axis.stride + 1, axis.stride)
+    first, last = (axis.in_index(out, tap) + axis.pad_before for out in (0, axis.out_size - 1))
+    return slice(first, last + 1, axis.stride)
 
 
 @unsupported("preserve_aspect_ratio", "antialias")

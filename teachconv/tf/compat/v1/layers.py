@@ -36,7 +36,6 @@ def _apply(
     name: str | None,
     reuse: Any = None,
     training: Any = False,
-    **regularizers: Any,
 ) -> Any:
     """Return a layer's output for an input, with variables of the variable scope ``name``."""
     inputs = tg.convert_to_tensor(inputs)
@@ -47,7 +46,7 @@ def _apply(
             shape,
             inputs.dtype,
             initializer,
-            regularizers.get(f"{name}_regularizer"),
+            getattr(layer, f"{name}_regularizer", None),
             trainable and layer.trainable,
         )
 
@@ -117,14 +116,14 @@ def conv2d(
             use_bias=use_bias,
             kernel_initializer=kernel_initializer,
             bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
             trainable=trainable,
             name="conv2d",
         ),
         inputs,
         name,
         reuse,
-        kernel_regularizer=kernel_regularizer,
-        bias_regularizer=bias_regularizer,
     )
 
 
@@ -174,14 +173,14 @@ def conv2d_transpose(
             use_bias=use_bias,
             kernel_initializer=kernel_initializer,
             bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
             trainable=trainable,
             name="conv2d_transpose",
         ),
         inputs,
         name,
         reuse,
-        kernel_regularizer=kernel_regularizer,
-        bias_regularizer=bias_regularizer,
     )
 
 
@@ -225,14 +224,14 @@ def dense(
             use_bias,
             kernel_initializer,
             bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
             trainable=trainable,
             name="dense",
         ),
         inputs,
         name,
         reuse,
-        kernel_regularizer=kernel_regularizer,
-        bias_regularizer=bias_regularizer,
     )
 
 
@@ -421,16 +420,10 @@ def batch_normalization(
         gamma_initializer,
         moving_mean_initializer,
         moving_variance_initializer,
+        beta_regularizer=beta_regularizer,
+        gamma_regularizer=gamma_regularizer,
         trainable=trainable,
         name="batch_normalization",
     )
     layer.unbiased = fused is not False
-    return _apply(
-        layer,
-        inputs,
-        name,
-        reuse,
-        training,
-        beta_regularizer=beta_regularizer,
-        gamma_regularizer=gamma_regularizer,
-    )
+    return _apply(layer, inputs, name, reuse, training)
