@@ -105,9 +105,8 @@ def one_for_all_axes(value):
 
 
 def test_keras_is_teachconv_keras():
-    import teachconv.tf.keras.layers
-
     import teachconv.keras
+    import teachconv.tf.keras.layers
     from teachconv.tf.keras import layers
 
     assert layers.Conv2D is teachconv.keras.layers.Conv2D
