@@ -496,7 +496,7 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
         name: the name of the node.
 
     Returns:
-        A tensor [*ids.shape, size].
+        A tensor with the shape of ``ids`` and, behind it, [size].
 
     Raises:
         ValueError: if an index is not one of a row.

@@ -123,7 +123,6 @@ class Graph:
     is_function = False
     is_default = False
     outer: Graph | None = None
-    shape_type: type[TensorShape] = TensorShape
 
     def capture(self, value: Any) -> Tensor:
         """Return a tensor of this graph for one from outside; the graph of a function can (FuncGraph)."""
@@ -139,6 +138,7 @@ class Graph:
         self.variable_scope: ContextVar[Any] = ContextVar("teachconv_variable_scope", default=None)
         self.variable_scope_counts: Counter[str] = Counter()
         self.variables_by_name: dict[str, Any] = {}
+        self.shape_type: type[TensorShape] = TensorShape
         self.last_run: Mapping[str, Any] = {}  # name of each node of the latest run -> its KernelDef
         self.version = 0  # counts changes that can affect a run
 

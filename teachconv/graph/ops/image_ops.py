@@ -82,7 +82,7 @@ def resize(
         name: the name scope of the nodes.
 
     Returns:
-        [batch, *size, channels], or one image.
+        Images of that size, [batch, rows, cols, channels], or one image.
 
     Raises:
         ValueError: if an argument is not one of these.

@@ -70,7 +70,7 @@ def resize_images(
         name: the name scope of the nodes.
 
     Returns:
-        [batch, *size, channels], or one image.
+        Images of that size, [batch, rows, cols, channels], or one image.
 
     Raises:
         ValueError: if ``method`` is another one.
