@@ -218,4 +218,4 @@ if not TYPE_CHECKING:  # else every name would seem to be there
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_LATER})
+    return sorted({*__all__, *_LATER, "__version__"})

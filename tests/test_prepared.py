@@ -310,7 +310,7 @@ def test_a_plan_gives_the_bits_of_the_long_way(bias):
     assert all(same(planned(x), want) for x, want in zip(inputs, wanted, strict=True))
     assert same(planned(X[::-1]), tc.conv2d(X[::-1], W, 2, "SAME", bias=bias))
     assert same(pickle.loads(pickle.dumps(planned))(X), planned(X))
-    with pytest.raises(ValueError, match="input must have, batch aside, the planned shape"):
+    with pytest.raises(ValueError, match="apart from the batch, input must have the planned shape"):
         planned(X[:, :3])
     with pytest.raises(ValueError, match="planned shape .* and dtype float32; got .* float64"):
         planned(X.astype("float64"))

@@ -59,7 +59,7 @@ def stamped(y: np.ndarray) -> np.ndarray:
 
 
 def stamped_flipped(y: np.ndarray) -> np.ndarray:
-    """The same with the filter turned round."""
+    """The same with the filter reversed."""
     return np.convolve(y, np.array([4.0, 2.0, 1.0]))
 
 
@@ -177,7 +177,7 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("stride_ignored", "window i begins at input i * s", lambda x, dy, k, s: _filter(x, dy, k, 1)),
             ("mean", "a weight is used once for each output: its gradients are added, not averaged",
              lambda x, dy, k, s: _filter(x, dy, k, s) / len(dy)),
-            ("flipped_gradient", "output i belongs to window i: dy is not turned round",
+            ("flipped_gradient", "output i belongs to window i: dy is not reversed",
              lambda x, dy, k, s: _filter(x, dy[::-1], k, s)),
         ),
         ("Tap j is multiplied with one input in every window.",

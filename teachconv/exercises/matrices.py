@@ -120,7 +120,7 @@ PUZZLES: tuple[Puzzle, ...] = (
                  patches.reshape(len(patches), k, k, -1).swapaxes(1, 2).reshape(patches.shape),
                  rows, cols, k, s)),
         ),
-        ("It is im2col with the arrow turned round: begin with an image of zeros.",
+        ("It is im2col with the arrow reversed: begin with an image of zeros.",
          "Reshape a patch to [k, k, channels].",
          "image[r : r + k, c : c + k] += patch"),
         "answers/as_a_matrix_product",
@@ -159,7 +159,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         (
             ("overwritten", "where stamps overlap they are added; yours are overwritten",
              lambda x, w, s: _scatter(x, w, s, False)),
-            ("flipped_filter", "the stamp is w as it is, not turned round",
+            ("flipped_filter", "the stamp is w as it is, not reversed",
              lambda x, w, s: _scatter(x, w[::-1], s)),
             ("stride_ignored", "the stamps lie s places apart", lambda x, w, s: _scatter(x, w, 1)),
             ("cut", "that is what SAME keeps: here the whole is asked for",

@@ -53,8 +53,8 @@ PUZZLES: tuple[Puzzle, ...] = (
         lambda x, w: _run(_line(x, w, 1, "VALID"))[0, :, 0],
         lambda: [(ints(n), ints(k, seed="w")) for n, k in _PAIRS],
         (
-            ("flipped_filter", "your filter is turned round: that is the convolution of mathematics. The "
-             "layers of networks do not flip", lambda x, w: np.convolve(x, w, "valid")),
+            ("flipped_filter", "your filter is reversed: that is a mathematical convolution. The "
+             "layers of networks do not reverse it", lambda x, w: np.convolve(x, w, "valid")),
             ("one_missing", "one output is missing: the last window ends with the last input",
              lambda x, w: np.correlate(x, w, "valid")[:-1]),
             ("wraps", "an index below 0 or behind the end was read: Python takes x[-1] from the other end",
@@ -124,7 +124,7 @@ PUZZLES: tuple[Puzzle, ...] = (
                                           np.kron(w, np.eye(d)[0])[: (len(w) - 1) * d + 1], "valid")),
             ("too_few", "the window covers (k - 1) * d + 1 inputs, not k * d: your last outputs are missing",
              lambda x, w, d: _run(_line(x, w, 1, "VALID", "NWC", d))[0, : len(x) - len(w) * d + 1, 0]),
-            ("flipped_filter", "your filter is turned round",
+            ("flipped_filter", "your filter is reversed",
              lambda x, w, d: _run(_line(x, w[::-1], 1, "VALID", "NWC", d))[0, :, 0]),
         ),
         ("It is `correlate` with d - 1 zeros between the taps.",

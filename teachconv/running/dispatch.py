@@ -41,7 +41,7 @@ from ..support.tables import count
 from .default_backend import default_algorithm, default_backend, in_force
 
 # ---------------------------------------------------------------------------------------------
-# The way of a call: look its prepared call up, or make it; run it
+# Running a call: reuse its prepared call, or build it; then run it
 # ---------------------------------------------------------------------------------------------
 
 

@@ -96,8 +96,8 @@ class Plan(PreparedCall):
         x = array_module(x).moveaxis(x, 1, -1) if self.call.layout[1] == "C" else x
         if x.shape[1:] != expected.shape[1:] or x.dtype != expected.dtype:
             raise ArgumentError(
-                f"input must have, batch aside, the planned shape {list(self._their_shape())} and dtype "
-                f"{expected.dtype}; got {list(shape)} {x.dtype}"
+                f"apart from the batch, input must have the planned shape {list(self._their_shape())} "
+                f"and dtype {expected.dtype}; got {list(shape)} {x.dtype}"
             )
         batch = len(x)
         call = replace(self.call, first=x)

@@ -1,7 +1,7 @@
 """Streams: convolutions whose input comes in chunks; results equal those of the whole call, bit for bit.
 
-A stream keeps the end of what it was given: the inputs that later outputs read. Which these are says
-`slabs.axis_slab`, and how many outputs a chunk completes its inverse `slabs.axis_due`. Each part of the
+A stream keeps the end of what it was given: the inputs that later outputs read. `slabs.axis_slab` says which
+these are; its inverse, `slabs.axis_due`, says how many outputs a chunk completes. Each part of the
 result is a call of its own; an algorithm whose bits are independent of the input's length gives it the bits
 that it has in the whole. The chunks of dask arrays are computed by the same rules.
 """

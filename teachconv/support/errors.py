@@ -53,7 +53,7 @@ class BackendUnavailable(RuntimeError, _Message):  # noqa: N818 (the name is pub
 
 
 class _Brief(reprlib.Repr):
-    """What `reprlib` cuts while it is written; of a long whole, `brief` cuts the middle."""
+    """Shortens nested values while their text is built; `brief` then cuts the middle of a long text."""
 
     def __init__(self) -> None:
         super().__init__()

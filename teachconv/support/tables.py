@@ -19,7 +19,7 @@ from .errors import printable
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number with ``digits`` significant digits, and an exponent only where it saves many zeros.
+    """Format a number with ``digits`` significant digits, and an exponent only where it saves many zeros.
 
     >>> number(0.12345), number(16_800_000), number(1640.0), number(4.768e-07), number(3), number(-0.0)
     ('0.123', '1.68e+07', '1,640', '4.77e-07', '3', '0')
@@ -40,7 +40,7 @@ def index(cell: tuple[int, ...] | None) -> str:
 
 
 def count(items: int, noun: str, plural: str = "") -> str:
-    """Write a number of things; ``plural`` is the noun with an s if it is left out.
+    """Format a count of things; ``plural`` defaults to the noun with an s.
 
     >>> count(1, "node"), count(1200, "node"), count(2, "axis", "axes")
     ('1 node', '1,200 nodes', '2 axes')

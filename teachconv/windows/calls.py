@@ -1,4 +1,4 @@
-"""The table of functions that are windows' own, and how one of them is run.
+"""The table of the functions of windows (pools, padding, batch normalisation), and how one of them is run.
 
 Beside each function is its resolver, which needs the array's shape only: it checks the other arguments as the
 framework does, and returns the call, frozen, with every step of the derivation as text. A call is a function

@@ -171,7 +171,7 @@ def test_plans_take_another_batch_and_refuse_another_image():
     assert planned.nbytes > 0
     assert "plan of conv2d" in repr(planned)
     for wrong in (x[:, :7], x.astype(np.float64)):
-        with pytest.raises(ValueError, match="input must have, batch aside, the planned shape"):
+        with pytest.raises(ValueError, match="apart from the batch, input must have the planned shape"):
             planned(wrong)
     with pytest.raises(TypeError, match="op must be one of"):
         tc.plan(tc.conv2d_backprop_filter, w, input_shape=x.shape)

@@ -190,7 +190,7 @@ def test_several_outputs_show_what_lies_between():
         ),
         (lambda a, b: layers.Add()(a), "takes a list of tensors"),
         (lambda a, b: layers.Add()([a, keras.Input((6,))]), "must have as many axes"),
-        (lambda a, b: layers.Concatenate(1)([a, b]), "all sizes must be equal, but those of axis 1"),
+        (lambda a, b: layers.Concatenate(1)([a, b]), "all sizes except those of axis 1 must match"),
         (lambda a, b: layers.Concatenate(0)([a, a]), "axis 0 must be one of the 4 axes, after the batch"),
         (lambda a, b: layers.Concatenate(4)([a, a]), "axis 4 must be one of"),
         (lambda a, b: layers.Concatenate("last"), "axis must be an integer"),

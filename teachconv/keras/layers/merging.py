@@ -119,8 +119,8 @@ class Concatenate(_Merging):
         for axis, sizes in enumerate(others):
             if len(sizes) > 1:
                 raise ArgumentError(
-                    f"all sizes must be equal, but those of axis {self.axis}: axis {axis + (axis >= at)} has "
-                    f"the sizes {listed(sorted(sizes), 'and')}"
+                    f"all sizes except those of axis {self.axis} must match; axis {axis + (axis >= at)} has "
+                    f"{listed(sorted(sizes), 'and')}"
                 )
         result = [sizes.pop() if sizes else None for sizes in others]
         result.insert(at, None if None in joined else sum(joined))
