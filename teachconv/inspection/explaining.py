@@ -233,8 +233,8 @@ def explain(
             and by which tap. Give either ``at`` or ``at_input``.
         **kwargs: the op's keyword arguments. With ``algorithm="winograd2"``, "winograd4" or "winograd" the
             explanation shows the tile that has the output cell: the matrices before and after each of
-            Winograd's four steps, in exact numbers, with the lines of the kernels. Its ``.tile`` is a
-            `teachconv.inspection.winograd_tile.WinogradTile`.
+            Winograd's four steps, in exact numbers, with the lines of the kernels. Its ``.tile`` holds
+            these matrices (``inspection.winograd_tile.WinogradTile``).
 
     Returns:
         An `Explanation`: ``.value`` and ``.taps``. For a pool these are the cells of its window, in the order

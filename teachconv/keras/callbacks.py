@@ -150,7 +150,7 @@ def _add_rate(model: Any, logs: Logs | None) -> float:
 
 
 class _Monitor(Callback):
-    """What watches one number of the logs: it knows the best value so far, and what is better.
+    """Watches one number of the logs: it knows the best value so far, and what is better.
 
     Keras: keras/src/callbacks/monitor_callback.py.
     """
@@ -210,6 +210,7 @@ class EarlyStopping(_Monitor):
         start_from_epoch: the first epoch that counts.
 
     Attributes:
+        best: the best number so far, or None.
         stopped_epoch: the epoch after which it ended the training, 0 if it did not.
         best_epoch: the epoch of the best number, counted from 0.
 
@@ -273,6 +274,9 @@ class ReduceLROnPlateau(_Monitor):
         cooldown: how many epochs after a change do not count.
         min_lr: the smallest rate.
 
+    Attributes:
+        best: the best number so far, or None.
+
     Raises:
         ValueError, TypeError: if an argument is invalid.
 
@@ -330,6 +334,9 @@ class ModelCheckpoint(_Monitor):
         save_weights_only: must be true, because files have no layers here.
         save_freq: must be "epoch".
         initial_value_threshold: a number that the first saved epoch must be better than.
+
+    Attributes:
+        best: the best number so far, or None.
 
     Raises:
         ValueError, TypeError: if an argument is invalid.

@@ -487,7 +487,7 @@ def depthwise_conv2d_backprop_input(
 
 @unsupported("max_norm")
 def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> Any:
-    """Return the rows of a matrix at some indices: `tf.gather`.
+    """Return the rows of a matrix at some indices: ``tf.gather``.
 
     Args:
         params: [number, size], usually a variable.

@@ -186,13 +186,13 @@ def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     """Return the mean over axes; the mean of integers is an integer, rounded towards zero.
 
     Args:
-        input_tensor, axis, keepdims, name: as in `reduce_sum`.
+        input_tensor, axis, keepdims, name: as in ``reduce_sum``.
 
     Returns:
         A tensor or array.
 
     Raises:
-        ValueError: as `reduce_sum`.
+        ValueError: as ``reduce_sum``.
 
     >>> float(reduce_mean([1.0, 2.0])), int(reduce_mean([1, 2]))
     (1.5, 1)
@@ -204,13 +204,13 @@ def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     """Return the largest value over axes.
 
     Args:
-        input_tensor, axis, keepdims, name: as in `reduce_sum`.
+        input_tensor, axis, keepdims, name: as in ``reduce_sum``.
 
     Returns:
         A tensor; of no elements, the lowest value of the dtype.
 
     Raises:
-        ValueError: as `reduce_sum`.
+        ValueError: as ``reduce_sum``.
 
     >>> reduce_max([[1, 5], [3, 4]], axis=1).numpy().tolist()
     [5, 4]
@@ -222,13 +222,13 @@ def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     """Return the smallest value over axes.
 
     Args:
-        input_tensor, axis, keepdims, name: as in `reduce_sum`.
+        input_tensor, axis, keepdims, name: as in ``reduce_sum``.
 
     Returns:
         A tensor; of no elements, the largest value of the dtype.
 
     Raises:
-        ValueError: as `reduce_sum`.
+        ValueError: as ``reduce_sum``.
     """
     return _reduced(gen_nn_ops.min, input_tensor, axis, keepdims, name)
 
@@ -237,13 +237,13 @@ def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     """Return the product over axes; it has no gradient here.
 
     Args:
-        input_tensor, axis, keepdims, name: as in `reduce_sum`.
+        input_tensor, axis, keepdims, name: as in ``reduce_sum``.
 
     Returns:
         A tensor.
 
     Raises:
-        ValueError: as `reduce_sum`.
+        ValueError: as ``reduce_sum``.
     """
     return _reduced(gen_nn_ops.prod, input_tensor, axis, keepdims, name)
 
@@ -253,13 +253,13 @@ def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
 
     Args:
         input_tensor: a tensor, variable or array of bools.
-        axis, keepdims, name: as in `reduce_sum`.
+        axis, keepdims, name: as in ``reduce_sum``.
 
     Returns:
         A tensor of bools; of no elements, True.
 
     Raises:
-        ValueError, TypeError: as `reduce_sum`.
+        ValueError, TypeError: as ``reduce_sum``.
 
     >>> reduce_all([[True, False], [True, True]], axis=1).numpy().tolist()
     [False, True]

@@ -30,7 +30,7 @@ def accuracy(
         name: the name scope.
 
     Returns:
-        Two scalars, the share and the share after this run; `tf.local_variables_initializer` resets both.
+        Two scalars, the share and the share after this run; ``tf.local_variables_initializer`` resets both.
     """
     with name_scope(name, "accuracy"):
         right = cast(equal(cast(predictions, labels.dtype), labels), "float32")
