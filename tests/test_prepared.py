@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import teachconv as tc
 from teachconv.backends import cython_backend, why_not
 from teachconv.core.arguments import PADDING_WORDS
+from teachconv.core.kinds import OPS
 from teachconv.data.seeded import make_array
 from teachconv.running import dispatch
 
@@ -314,3 +315,18 @@ def test_a_plan_gives_the_bits_of_the_long_way(bias):
         planned(X[:, :3])
     with pytest.raises(ValueError, match="planned shape .* and dtype float32; got .* float64"):
         planned(X.astype("float64"))
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("backend", ["numpy", "cython"])
+def test_an_activation_is_applied_to_out_too(backend, data_format):
+    x = make_array((1, 5, 5, 2), "float32")
+    w = make_array((3, 3, 2, 3), "float32", seed="w")
+    x = x.transpose(0, 3, 1, 2) if data_format == "NCHW" else x
+    arguments, options = (1, "SAME", data_format, None), (backend, None, None)
+    want = dispatch.compute(OPS["conv2d"], x, w, arguments, options)
+    out = np.full_like(want, np.nan)
+    got = dispatch.compute(OPS["conv2d"], x, w, arguments, options, None, out, "relu")
+    assert got is out
+    assert (want < 0).any()
+    assert np.array_equal(out, np.maximum(want, 0))

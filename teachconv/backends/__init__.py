@@ -10,7 +10,9 @@ A backend is a module with a tuple ``ALGORITHMS`` and three functions of canonic
 x is [batch, in_rows, in_cols, in_channels], w is [filter_rows, filter_cols, in_channels / groups,
 out_channels], and dy is [batch, out_rows, out_cols, out_channels]; the integers of ``geometry``, a
 `teachconv.ConvGeometry`, define the rest. Arrays may have any memory strides and are never empty; both
-have the result's dtype. They are the caller's: a backend must not write to them. ``algorithm`` is the name of
+have the result's dtype. They are the caller's: a backend must not write to them. A tap in the padding
+contributes nothing, not even infinity times zero: a backend that multiplies padding by zeros must compute in
+another way if ``geometry.has_padding`` and the other array is not finite. ``algorithm`` is the name of
 one of ``ALGORITHMS`` that fits the call; None leaves the choice to the backend. ``precision`` is None,
 "strict", "fast", or "tf32" if an algorithm has that; ``activation`` is None or "relu". Each function returns
 a new array, or ``out``. conv2d_transpose *is* conv2d_backprop_input, and a depthwise convolution has

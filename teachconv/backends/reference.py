@@ -1,9 +1,10 @@
 """The definition: convolution in pure Python, each result the exact sum rounded once.
 
-Read it first. TensorFlow's own loops are far away (tensorflow/core/kernels/conv_ops.cc hands on to
-Eigen, oneDNN or cuDNN); the three functions that follow are all there is, and every other backend is
-checked against them. The sum of the products is exact and is rounded once, in `round_sum`, so that a
-backend's distance from this one is its error.
+TensorFlow's own loops are far away (tensorflow/core/kernels/conv_ops.cc hands on to Eigen, oneDNN or
+cuDNN). Here the definition is the three functions `conv2d_loops`, `conv2d_backprop_input_loops` and
+`conv2d_backprop_filter_loops`. What follows them computes the same sums faster and may be skipped. Every
+other backend is checked against this one. The sum of the products is exact and is rounded once, in
+`round_sum`, so that a backend's distance from this one is its error.
 
 Three algorithms give the same bits, except for the sign and payload of a NaN. ``loops`` is for reading: plain
 loops over cells and taps (a tap is one position in the filter). ``direct`` takes the same sums for many cells

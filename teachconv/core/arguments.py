@@ -172,7 +172,7 @@ def truth(value: Any, name: str) -> bool:
 
 
 def _items(value: Any, name: str, legal: str = "an int or a sequence of ints") -> list[Any]:
-    """Return the items of a sequence of ints; of one that is too long, or has no end, more than are legal."""
+    """Return the items of a sequence of ints; at most 16, more than are legal, for it may have no end."""
     if (
         isinstance(value, (str, bytes, bytearray, dict, set))
         or not isinstance(value, Iterable)

@@ -1,6 +1,7 @@
 """A call of an op, resolved: arrays as backends have them, and a geometry of integers.
 
-`resolve` is the only way from the arguments of an op to a `Call`; what differs between the ops is in their
+`resolve` is the only way from the arguments of an op to a `Call` (a dialect's function comes by
+`dialects.calls.to_call`); what differs between the ops is in their
 entries of the table `kinds.OPS`.
 """
 

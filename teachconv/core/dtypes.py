@@ -61,7 +61,7 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """Return the lowest finite value of a dtype, from which TensorFlow's CPU kernels look for the largest."""
+    """Return the lowest finite value of a dtype: where a maximum pool of TensorFlow's begins on a CPU."""
     if is_integer(dtype):
         return np.iinfo(dtype).min
     return dtype.type(-3.3895314e38) if dtype.name == "bfloat16" else np.finfo(dtype).min

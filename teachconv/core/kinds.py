@@ -49,7 +49,7 @@ class Kind:
     """One of the three ways to read the law.
 
     Attributes:
-        name: the backend function that computes it.
+        name: the backend function that computes it; it says conv2d for any number of axes.
         first: the role of the function's first array.
         second: the role of its second array.
         result: the role of the array that it returns.

@@ -1,6 +1,7 @@
 """The law of one axis, and of groups: sizes, strides, dilations and pads of a convolution, as plain integers.
 
-All padding arithmetic, forward and transposed, is in this module. TensorFlow:
+TensorFlow's padding arithmetic, forward and transposed, is in this module; where another framework chooses
+sizes and pads by a rule of its own, the rule is in `dialects`. TensorFlow:
 core/framework/common_shape_fns.cc, GetWindowedOutputSizeVerbose.
 
 A *tap* is one position of the filter on one axis, 0..filter_size-1. The index law says which input index
@@ -12,9 +13,12 @@ A tap whose input index lies outside 0..in_size-1 is in the padding. It contribu
 not multiplied by zero. conv2d gathers along this law, conv2d_transpose and the input gradient scatter
 along the same taps, and the filter gradient sums over them.
 
-The *full* result of a transposed convolution holds every index that a tap of any input index reaches:
-F = (i - 1) * stride + effective filter of them. Its result is the part full[a : a + o]; all transposed
+A transposed convolution goes the other way. Let it have i inputs and o outputs, which are the ``out_size``
+and the ``in_size`` of its forward convolution. Its *full* result holds every index that a tap of any input
+reaches, F = (i - 1) * stride + effective filter cells. The result is the part full[a : a + o]; all transposed
 laws differ only in how they choose a and o.
+
+``# mark:`` comments, here and in the backends, are read by `find_source` (inspection/marks.py); skip them.
 """
 
 from __future__ import annotations

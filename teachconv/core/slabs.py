@@ -27,8 +27,9 @@ def axis_slab(
 
     Args:
         axis: one axis of the whole convolution.
-        role: the role of the array that is computed in parts: "output" for a forward convolution and for a
-            filter gradient's out_backprop, "input" for a transposed convolution and an input gradient.
+        role: the role of the array that is cut into parts: "output" for the result of a forward convolution
+            and for a filter gradient's out_backprop, "input" for the result of a transposed convolution or
+            an input gradient.
         part: (first, past) of the part.
         present: (first, past) of the cells on the other side that are in memory, all that the part reads
             among them; None for the whole axis.
@@ -70,11 +71,13 @@ def axis_slab(
 def axis_due(axis: AxisGeometry, role: str, received: int) -> int:
     """Return how many cells of a result depend only on the first cells of the input.
 
-    Their slabs end there, which makes this the inverse of `axis_slab`. A crop at the end, which moves as the
-    input grows, holds back the cells that it may still remove.
+    Their slabs end there, which makes this the inverse of `axis_slab`. A crop at the end removes the last
+    cells, and which are the last is not known while the input grows: with a crop of 2 the newest two are held
+    back.
 
     Args:
-        axis: one axis of the convolution of any longer input; only its sizes depend on how long that is.
+        axis: one axis of the convolution of an input of any length from ``received`` on. Only the sizes of
+            the axis depend on that length, and they are not read.
         role: the role of the result, as in `axis_slab`.
         received: how many cells of the input there are.
 
@@ -110,7 +113,7 @@ def slab(
 
     Args:
         geometry: the whole convolution.
-        role: the role of the array that is computed in parts, as in `axis_slab`.
+        role: the role of the array that is cut into parts, as in `axis_slab`.
         images: how many images the part has.
         parts: (first, past) of the part on each axis.
 

@@ -1,7 +1,8 @@
 """Tables of the index law: every (output index, tap, input index) of a geometry, in order.
 
-A tap is one position of the filter on one axis. The reference loops over these tables, the sparse matrix
-is built from them, and `explain` prints them, so an explanation cannot disagree with the computation.
+A tap is one position of the filter on one axis. The reference's algorithm ``direct`` and the sparse matrix
+are built from `gather` and `scatter`, which leave the padding out. `explain` lists every tap, by `gather_all`
+and `scatter_all`. Tests compare the two.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def _axis_tap(axis: AxisGeometry, out_index: int, tap: int) -> AxisTap:
 # ---------------------------------------------------------------------------------------------
 
 
-class Triple(NamedTuple):
+class Product(NamedTuple):
     """One product of the index law: an input cell, a filter cell and an output cell.
 
     Attributes:
@@ -122,9 +123,9 @@ class Triple(NamedTuple):
     cells: Mapping[str, Cell]
 
 
-def triples_of(
+def products_of(
     geometry: ConvGeometry, role: str, cell: Cell, *, inside: bool = False
-) -> tuple[int, Callable[[], Iterator[Triple]]]:
+) -> tuple[int, Callable[[], Iterator[Product]]]:
     """Return every product that one cell of an array belongs to.
 
     Args:
@@ -134,12 +135,12 @@ def triples_of(
         inside: whether to leave out products in the padding.
 
     Returns:
-        The number of products, and a function that iterates over them as `Triple` objects, in the reference's
-        order: images, the axes from first to last, channels.
+        The number of products, and a function that iterates over them as `Product` objects, in the
+        reference's order: images, the axes from first to last, channels.
 
     >>> from teachconv.core.geometry import conv2d_geometry
     >>> g = conv2d_geometry((1, 1, 4, 1), (1, 3, 1, 1), 1, "SAME")
-    >>> count, go = triples_of(g, "output", (0, 0, 0, 0))
+    >>> count, go = products_of(g, "output", (0, 0, 0, 0))
     >>> [(t.cells["input"], t.cells["filters"], t.in_padding) for t in go()][:2]
     [((0, 0, -1, 0), (0, 0, 0, 0), True), ((0, 0, 0, 0), (0, 1, 0, 0), False)]
     """
@@ -148,7 +149,7 @@ def triples_of(
     if inside:
         tables = [[tap for tap in table if not tap.in_padding] for table in tables]
 
-    def go() -> Iterator[Triple]:
+    def go() -> Iterator[Product]:
         for n, taps in product(images, product(*tables)):
             in_padding = any(tap.in_padding for tap in taps)
             in_indices, tap_indices = [tap.in_index for tap in taps], [tap.tap for tap in taps]
@@ -159,7 +160,7 @@ def triples_of(
                     "filters": (*tap_indices, depth, out_channel),
                     "output": (n, *out_indices, out_channel),
                 }
-                yield Triple(in_padding, cells)
+                yield Product(in_padding, cells)
 
     return prod(map(len, (images, *tables, channels))), go
 
@@ -174,7 +175,7 @@ def factors_of(geometry: ConvGeometry, role: str, cell: Cell) -> dict[str, tuple
 
     Returns:
         For each of the other two roles an index into its array: ``first[index] * second[index]``, flat, are
-        the products in the order of `triples_of`.
+        the products in the order of `products_of`.
 
     >>> from teachconv.core.geometry import conv2d_geometry
     >>> places = factors_of(conv2d_geometry((1, 1, 4, 1), (1, 3, 1, 1), 1, "SAME"), "output", (0, 0, 0, 0))

@@ -20,7 +20,7 @@ from ..backends.reference import exact_product, round_sum, sum_of_cell
 from ..core.arguments import Shape, integer, listed
 from ..core.calls import Call
 from ..core.dtypes import is_integer
-from ..core.taps import Triple, triples_of
+from ..core.taps import Product, products_of
 from ..running import nn_ops
 from ..support import tables
 from ..support.devices import call_on_host, lazy_call
@@ -142,7 +142,7 @@ class Explanation(tables.Report):
         call, own = self.call, self.canonical or self
         if call.names is not None and call.names.has_gaps:
             return sum(not tap.in_padding for tap in self.taps)
-        return triples_of(call.geometry, call.kind.result, own.cell, inside=True)[0]
+        return products_of(call.geometry, call.kind.result, own.cell, inside=True)[0]
 
     def _headline(self) -> str:
         if self.inverse:
@@ -278,12 +278,12 @@ def explain(
     cell = _cell(at_input, "at_input", role, call) if inverse else _cell(at, "at", role, call)
     if lazy is not None:
         call, cell = lazy.around(role, cell)  # of arrays larger than memory, what the cell needs
-    count, triples = triples_of(call.geometry, role, cell, inside=inverse)
+    count, products = products_of(call.geometry, role, cell, inside=inverse)
     result = call.kind.result
     if inverse:  # every product that the cell is part of, and where it is added to
-        taps = Taps(count, lambda: (_tap(call, one, output_index=one.cells[result]) for one in triples()))
+        taps = Taps(count, lambda: (_tap(call, one, output_index=one.cells[result]) for one in products()))
     else:  # every tap of the cell, in the reference's order
-        taps = Taps(count, lambda: _running(call, triples()))
+        taps = Taps(count, lambda: _running(call, products()))
     bias = None if inverse or call.bias is None else _scalar(call.bias[cell[-1]])
     tile = tile_of(call, algorithm, cell) if by_winograd else None
     found = Explanation(name, cell, inverse, taps, call, bias, tile=tile)
@@ -320,12 +320,12 @@ def _as_the_caller_numbers(found: Explanation) -> Explanation:
 # ---------------------------------------------------------------------------------------------
 
 
-def _running(call: Call, triples: Iterator[Triple]) -> Iterator[Tap]:
+def _running(call: Call, products: Iterator[Product]) -> Iterator[Tap]:
     """Make a `Tap` of each product, with the sum so far."""
     exact: Any = Fraction(0) if _is_float(call) else 0
     special: list[float] = []  # products with NaN or infinity, which no rational number can hold
-    for triple in triples:
-        tap = _tap(call, triple)
+    for one in products:
+        tap = _tap(call, one)
         if not tap.in_padding:
             first, second = _factors(tap)
             term = exact_product(first, second) if _is_float(call) else first * second
@@ -336,17 +336,17 @@ def _running(call: Call, triples: Iterator[Triple]) -> Iterator[Tap]:
         yield replace(tap, running_sum=round_sum([*special, exact], call.first.dtype))
 
 
-def _tap(call: Call, triple: Triple, **more: Any) -> Tap:
+def _tap(call: Call, one: Product, **more: Any) -> Tap:
     """One product of the law as a tap, its values looked up."""
-    kind, cells = call.kind, triple.cells
-    first = 0 if triple.in_padding else _scalar(call.first[cells[kind.first]])
+    kind, cells = call.kind, one.cells
+    first = 0 if one.in_padding else _scalar(call.first[cells[kind.first]])
     second = _scalar(call.second[cells[kind.second]])
     return Tap(
         filter_index=cells["filters"],
         input_index=cells[kind.first],
-        in_padding=triple.in_padding,
+        in_padding=one.in_padding,
         input_value=first,
-        product=0 if triple.in_padding else first * second,
+        product=0 if one.in_padding else first * second,
         **_SECOND[kind.second](cells[kind.second], second),
         **more,
     )

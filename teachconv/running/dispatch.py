@@ -55,7 +55,9 @@ def compute(
     out: np.ndarray | None = None,
     activation: str | None = None,
 ) -> np.ndarray:
-    """Run a call of an op: by the call prepared for an earlier one of the same kind, or by one prepared now.
+    """Run a call of an op: by the call prepared for an earlier one, or by one prepared now.
+
+    An earlier call serves if shapes, dtypes, arguments and settings are the same.
 
     Args:
         op: the op.
@@ -132,7 +134,9 @@ Kernel: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray | None]  # Non
 
 
 class PreparedCall:
-    """A call without its arrays: geometry, backend and algorithm are known, and perhaps the kernel.
+    """A call with everything decided but its arrays: geometry, backend and algorithm, and perhaps the kernel.
+
+    It is made from one call; what is kept of that are shapes and dtypes.
 
     Attributes:
         call: the call; its arrays may be others of the same shapes and dtype that take no memory.
@@ -238,9 +242,9 @@ class PreparedCall:
         _check_out(out, call)
         target = call.from_caller(out)
         if array_module(out).may_share_memory(target, out):
-            self._run_canonical(call, target)
+            self._run_canonical(call, target, activation)
         else:  # axes that join were not next to each other in memory: no view does that
-            out[...] = call.to_caller(self._run_canonical(call))
+            out[...] = call.to_caller(self._run_canonical(call, None, activation))
         return out
 
     def _run_canonical(

@@ -24,7 +24,6 @@ from .target_calls import (
     negative,
     pads_alike,
     pads_by_size,
-    pads_of,
     positive,
     same_word,
     some,
@@ -96,7 +95,7 @@ def of_torch(family: Family, any_size: bool) -> TargetCall:
     conv = family[0]
     rank, first = len(conv.spatial), f"NC{conv.spatial}"
     before: dict[str, Any] = {}
-    begin = tuple(before for before, _ in pads_of(conv))
+    begin = tuple(before for before, _ in conv.geometry.padding)
     symmetric = _is_symmetric(family, begin)
     if not symmetric:
         pads, rule = pads_by_size(family, any_size)
@@ -133,8 +132,10 @@ def of_jax(family: Family, any_size: bool) -> TargetCall:
     conv, word = family[0], same_word(family)
     before: Pads = ()
     notes: tuple[str, ...] = ()
-    pads = pads_of(conv)
-    if not conv.has_gaps and (word == "SAME" or (word and any(pads_of(other) != pads for other in family))):
+    pads = conv.geometry.padding
+    if not conv.has_gaps and (
+        word == "SAME" or (word and any(other.geometry.padding != pads for other in family))
+    ):
         padding: Any = word
     elif mixed(pads) and not conv.has_gaps:
         padding, before = "VALID", pads
@@ -172,7 +173,7 @@ def of_onnx(family: Family, any_size: bool) -> TargetCall:
     """Return the node of ONNX's Conv."""
     conv, word = family[0], same_word(family)
     before: dict[str, Any] = {}
-    constant = all(pads_of(other) == pads_of(conv) for other in family)
+    constant = all(other.geometry.padding == conv.geometry.padding for other in family)
     if word and not constant and max(conv.geometry.dilations) == 1:  # onnxruntime takes no dilation with it
         auto_pad = {"SAME": "SAME_UPPER", "SAME_LOWER": "SAME_LOWER"}[word]
         arguments = {"auto_pad": auto_pad} | onnx_arguments(conv, ())

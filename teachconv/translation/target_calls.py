@@ -172,11 +172,6 @@ def jax_layouts(conv: ConvCall) -> tuple[str, str]:
 # ---------------------------------------------------------------------------------------------
 
 
-def pads_of(conv: ConvCall) -> Pads:
-    """Return the forward convolution's pads."""
-    return tuple((axis.pad_before, axis.pad_after) for axis in conv.geometry.axes)
-
-
 def some(pads: Pads) -> Pads:
     """Return pads, or () if all are zero."""
     return pads if any(any(sides) for sides in pads) else ()
@@ -258,8 +253,8 @@ def pads_by_size(family: Family, any_size: bool) -> tuple[Pads, str]:
     Raises:
         ArgumentError: if the size is open and the pads follow no rule.
     """
-    pads = pads_of(family[0])
-    if not any_size or all(pads_of(conv) == pads for conv in family):
+    pads = family[0].geometry.padding
+    if not any_size or all(conv.geometry.padding == pads for conv in family):
         return some(pads), ""
     word = same_word(family)
     if not word:

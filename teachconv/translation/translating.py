@@ -174,7 +174,9 @@ class Translation:
             except Exception as error:  # a framework may raise anything; the report shows it
                 note = f"raised {type(error).__name__}: {str(error)[:200]}"
                 failed.append(failed_row(name, "", note))
-        report = diff(self._function, **given, backends=[], against=against)
+        report = DiffReport("", ())  # where every run raised there is nothing to compare
+        if against:
+            report = diff(self._function, **given, backends=[], against=against)
         ran = f"{version} itself {'ran' if version in against else 'raised an error'}"
         if not version:
             ran = f"{self.to} itself did NOT run: it is not installed"

@@ -14,7 +14,7 @@ import teachconv as tc
 from teachconv.backends import Algorithm, blocks, get, numpy_backend, pad, ranks_of, reference
 from teachconv.core.geometry import conv_geometry
 from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, DepthwiseCells, layout_of
-from teachconv.core.taps import reached, triples_of
+from teachconv.core.taps import products_of, reached
 from teachconv.data.seeded import make_array
 from teachconv.truth import bounds
 
@@ -245,7 +245,7 @@ def test_the_triples_of_a_cell_are_its_sum(data, role):
     (kind,) = (kind for kind in KINDS if kind.result == role)
     result, touched = run(reference, kind, arrays, g), np.broadcast_to(reached(g, role), g.shape_of(role))
     for cell in product(*map(range, result.shape)):
-        count, go = triples_of(g, role, cell, inside=True)
+        count, go = products_of(g, role, cell, inside=True)
         cells = [triple.cells for triple in go()]
         assert len(cells) == count
         assert (count > 0) == touched[cell]

@@ -693,3 +693,17 @@ def test_a_large_stride_is_translated_for_its_sizes_alone():
     assert "made for" not in same.code
     with pytest.raises(ValueError, match="any_size must be False"):
         tc.translate(tc.conv2d, (1, 9, 9, 1), (3, 3, 1, 1), 2**30, "SAME", to="torch", any_size=True)
+
+
+def test_check_reports_a_framework_that_raises_when_nothing_else_ran(monkeypatch):
+    monkeypatch.setattr(translating, "installed", lambda name: True)
+    found = tc.translate(tc.conv2d, (1, 5, 5, 1), (3, 3, 1, 1), to="scipy")
+
+    def broken(self):
+        raise OSError("no usable device")
+
+    monkeypatch.setattr(type(found), "function", broken)
+    report = found.check()
+    assert report.passed is False
+    assert report.failed[0].note == "raised OSError: no usable device"
+    assert "itself raised an error" in str(report)

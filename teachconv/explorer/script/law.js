@@ -466,6 +466,11 @@ export class ConvGeometry {
     return tupleOf(list(this.axes).map((axis) => axis.dilation));
   }
 
+  /** Zeros around the forward input, a pair for each axis; negative numbers crop. */
+  get padding() {
+    return tupleOf(list(this.axes).map((axis) => tuple(axis.pad_before, axis.pad_after)));
+  }
+
   /** Return a shape in `data_format` order. */
   _layout(sizes, channels) {
     if (this.data_format[1] === "C") return tuple(this.batch, channels, ...sizes);
@@ -579,6 +584,11 @@ export class ConvTransposeGeometry {
   /** The dilations, one for each axis, such as (rows, cols); 1 means none. */
   get dilations() {
     return tupleOf(list(this.axes).map((axis) => axis.dilation));
+  }
+
+  /** Zeros around the forward input, a pair for each axis; negative numbers crop. */
+  get padding() {
+    return tupleOf(list(this.axes).map((axis) => tuple(axis.pad_before, axis.pad_after)));
   }
 
   /** Return a shape in `data_format` order. */
