@@ -69,12 +69,25 @@ _FEW = {"depth": (3, 4, 8), "outs": (4, 5, 8)}
 _CAUSAL = {"size": (9, 16, 40, 57, 100), "depth": (1, 3, 8, 24), "outs": (1, 4, 8, 24)}
 _LONG = {"size": (1025, 1200, 2100), "depth": (1, 2, 3), "outs": (1, 2, 4)}
 _CAUSAL_TAPS = (3, 2, 5, 4, 7, 8, 9, 6)
+_TILED = {"size": (97, 131, 200, 290), "depth": (1, 2, 3), "outs": (1, 2, 4)}  # many tiles, few channels
 _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "depthwise of 3 taps": _EACH_ALONE | {"taps": (3,)},
     "depthwise of 3 taps and stride 2": _EACH_ALONE | {"taps": (3,), "stride": (2,)},
     "104 to 208 channels": _WIDE | {"taps": (3, 1), "stride": (1, 2), "size": (3, 4, 5, 7)},
     "dilated and depthwise": _EACH_ALONE | {"size": (9, 13, 14), "taps": (3, 5), "dilation": (2, 4)},
     "large": {"size": (80, 97), "taps": (3,), "depth": (11, 16), "outs": (11, 16)},
+    "large and dilated": _TILED | {"taps": (3, 2, 5), "dilation": (2, 4, 12, 3)},
+    "large with a stride": _TILED | {"taps": (3, 4, 5, 7), "stride": (3, 2, 5)},
+    "causal and long with a stride": _LONG
+    | {"taps": _CAUSAL_TAPS, "stride": (3, 2, 5, 7), "dilation": (1, 2)},
+    "large and transposed": {
+        "size": (65, 97, 131),
+        "taps": (4, 3, 2, 5),
+        "stride": (2, 3),
+        "depth": (1, 3),
+        "outs": (2, 3),
+        "transposed": (1,),
+    },
     "causal": _CAUSAL | {"taps": _CAUSAL_TAPS, "groups": (1, 4)},
     "causal and dilated": _CAUSAL
     | {"taps": _CAUSAL_TAPS, "stride": (1, 2), "dilation": (2, 4, 8, 3), "groups": (1, 4)},
@@ -103,7 +116,8 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
         "depth": (4097, 4608),
         "outs": (4, 9),
     },
-    "large and depthwise": _EACH_ALONE | {"size": (91, 97), "taps": (3,), "groups": (8, 9)},
+    "large and depthwise": _EACH_ALONE
+    | {"size": (91, 97), "taps": (3,), "stride": (1, 2), "dilation": (1, 2), "groups": (8, 9)},
     "large with one channel": {"size": (257, 300), "taps": (3,), "depth": (1,), "outs": (2, 3)},
     "2 taps and stride 2": _FEW | {"size": (8, 9, 14), "taps": (2,), "stride": (2,)},
     "4 taps": _FEW | {"size": (7, 8, 12), "taps": (4,)},
@@ -147,6 +161,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     },
     "large, 3 x 512 x 512": {"size": (512,), "taps": (1, 3), "stride": (1, 2), "depth": (3,), "outs": (1, 2)},
 }
+_ONE_AXIS = 16  # how many times as long the only axis of a large layer is
 _STEPS = ("taps", "stride", "dilation")
 # how the call of a layer is changed for the next one
 _MOVES: tuple[Numbers, ...] = (
@@ -490,8 +505,9 @@ def _calls(
         sides, square = dict[str, int](), source.random() < 0.6
         axes = [each[4:] for each in table if each.startswith("size")]
         thin = source.sample(axes, source.randint(0, 2)) if len(axes) > 2 else ()
+        longer = _ONE_AXIS if "large" in name and len(axes) == 1 else 1
         for axis in axes:
-            size = numbers["size"] if square else source.choice(_LAYERS[name]["size"])
+            size = longer * (numbers["size"] if square else source.choice(_LAYERS[name]["size"]))
             if axis in thin:  # one tap, without pads
                 sides |= {f"{word}{axis}": 1 for word in _STEPS} | {f"size{axis}": size}
                 continue

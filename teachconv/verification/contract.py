@@ -26,9 +26,9 @@ from ..core.dtypes import float_format, is_integer, to_dtype
 from ..core.kinds import INPUT_GRADIENT, KINDS, Kind, kind_of, layout_of
 from ..data.seeded import DATA
 from ..running import dispatch
-from ..support import tables
+from ..support import record, tables
 from ..support.argument_types import Backend, DTypeLike
-from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, words_of
+from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
 from ..support.progress import during
 from .cases import Case, find_cases
 from .diagnosing import Tolerance, at_most
@@ -89,8 +89,8 @@ def check_backend(
 
     Raises:
         ValueError: if a part of the contract is missing, no backend of the table has the name, no
-            algorithm lists any of ``dtypes``, there is no such tag, kind, data or case, or a tolerance is
-            negative.
+            algorithm lists any of ``dtypes``, there is no such tag, kind, data or case, no case with these
+            tags is one for the backend, or a tolerance is negative.
         TypeError: if ``module`` is None or an object that cannot be hashed, its ``ALGORITHMS`` is not a tuple
             of `teachconv.backends.Algorithm`, or there is no such dtype.
 
@@ -121,8 +121,14 @@ def check_backend(
             raise ArgumentError(f"dtypes {named}: the algorithms of {name} list {', '.join(known)}")
     cases, tolerance = find_cases(tags, slow), tolerance_of(rtol, atol)
     chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
+    if tags is not None and not any(_concerns(case, module, chosen) for case in cases):
+        axes = " or ".join(map(str, backends.ranks_of(module)))
+        raise ArgumentError(
+            f"tags {brief(tags)} has no case for {name}: it has calls over {axes} spatial axes, and the cases "
+            "of these tags are others; leave tags out for all cases"
+        )
     required = words_of(require, "require", [case.name for case in cases]) if require else []
-    repeated, rows = Wrapped(module, _run_twice), []
+    repeated, rows = Wrapped(module, _run_again), []
     whole = "float32" if "float32" in wanted else wanted[0]
     everywhere = [case for case in cases if case.name in required or case.geometry.macs <= _EVERYWHERE]
     with during(f"check_backend of {name}"):
@@ -171,7 +177,8 @@ def limits(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[str, ...]:
 
 
 _EVERYWHERE = 1 << 15  # multiply-adds of a case that every dtype runs
-_ONCE = 1 << 24  # and of one that is not run again
+_ONCE, _SHORT = 1 << 24, 0.02  # of one that is not run again, unless it takes no more seconds
+_RACE, _RUNS = 1 << 16, 4  # and of one that may have threads, which is run so often if that is short
 
 
 def _concerns(case: Case, module: Any, kinds: Iterable[Kind]) -> bool:
@@ -195,7 +202,7 @@ def case_rows(
     name, module = dispatch.find_backend(module)
     module = Wrapped(module, partial(watch, asked=asked))
     if way is None:
-        return check_cases([Wrapped(module, _run_twice)], dtype, data, [case], kinds, tolerance)
+        return check_cases([Wrapped(module, _run_again)], dtype, data, [case], kinds, tolerance)
     return list(_contract_rows(name.rpartition(".")[2], module, dtype, case, kinds, [WAYS[way]], tolerance))
 
 
@@ -212,21 +219,29 @@ def required_rows(names: Iterable[str], rows: Iterable[DiffRow]) -> list[DiffRow
     return [failed_row(name, "", "required, and not run") for name in missing]
 
 
-def _run_twice(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options: Any) -> np.ndarray:
+def _run_again(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options: Any) -> np.ndarray:
     """Run a function, and again unless that takes long; raise ``ContractError`` if the bits differ."""
-    if args[2].macs > _ONCE:
-        return function(*args, **options)
+    macs, began = args[2].macs, record.clock()
     before = np.array(function(*args, **options))
+    short = record.clock() - began < _SHORT
+    if macs > _ONCE and not short:
+        return before
     if before.dtype.kind != "O":  # new memory is often zero, as a cell that is left out may have to be
         held = [np.full_like(before, _HELD[1]) for _ in range(20)]
         del held
-    result = function(*args, **options)
+    for _ in range(_RUNS - 1 if short and macs > _RACE else 1):
+        result = function(*args, **options)
+        _check_same_bits(kind, before, result)
+    return result
+
+
+def _check_same_bits(kind: Kind, before: np.ndarray, result: np.ndarray) -> None:
+    """Raise ``ContractError`` if two runs of one call differ, and say where."""
     if before.dtype.kind != "O" and before.tobytes() != np.asarray(result).tobytes():
         differ = np.atleast_1d((before != result) & ~((before != before) & (result != result)))
         letters = layout_of(kind.result, before.ndim - 2)
         places = cells_in_words(differ, letters) if differ.any() and before.ndim > 2 else "in NaN"
         raise ContractError(f"gives other bits when run again: {places}", result)
-    return result
 
 
 # small cases: among them padding, strides, dilations, groups, depthwise, a crop and a transposed call

@@ -742,3 +742,9 @@ def test_a_single_cell_read_backwards_is_no_array_in_order():
     assert report.passed, str(report)
     refused = {row.name.partition("float32, ")[2] for row in report.rows if "memory strides" in row.note}
     assert "new numbers at an old address, strided" in refused
+
+
+def test_tags_without_a_case_of_these_axes_are_refused():
+    kernel = T.kernel(lambda x, w: tc.conv1d(x, w), x="NWC", w="WIO")
+    with pytest.raises(tc.ArgumentError, match=r"^tags 'small' has no case for <lambda>.*leave tags out"):
+        tc.check_backend(kernel, tags="small")

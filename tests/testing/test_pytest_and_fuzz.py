@@ -492,6 +492,32 @@ def test_a_causal_fault_of_dilation_is_found_soon(seed, only_found):
     assert report.failed
 
 
+def test_a_stream_of_parts_that_forgets_where_the_stride_was_is_found_soon(only_found):
+    def causal(x, w, strides, pads, dilations):
+        if pads != (((w.shape[0] - 1) * dilations[0], 0),):
+            raise NotImplementedError("other padding")
+        y = tc.conv1d(x, w, strides, pads, dilations=dilations).copy()
+        y[:, 256 // strides[0] + 1 :] += bool(256 % strides[0])
+        return y
+
+    report = T.fuzz(T.kernel(causal, x="NWC", w="WIO"), seconds=2, seed=0)
+    assert report.failed
+
+
+@pytest.mark.parametrize(("size", "runs"), [(4, 2), (32, 4)])
+def test_a_quick_call_is_run_again_and_a_large_one_four_times(size, runs):
+    """A race of threads shows in one run of several, and only where a call is large enough for threads."""
+    asked = count(1)
+
+    def races(x, w):
+        return tc.conv2d(x, w) + (next(asked) == runs)
+
+    case = T.Case("race", "conv2d", (1, size, size, 8), (3, 3, 8, 8))
+    [row] = T.check(T.kernel(races), case, "float32", "integers", "conv2d").failed
+    assert "gives other bits when run again" in row.note
+    assert next(asked) == runs + 1
+
+
 def test_refusals_are_learned_from_and_what_was_covered_is_printed(clock):
     def depthwise(x, w, strides, pads, dilations, groups):
         if w.shape[2] > 1 or w.shape[3] != groups or groups == 1:
@@ -641,6 +667,8 @@ WRONG_LAYERS = {
     "dilation 8": lambda x, w, stride, dilation: 8 <= dilation <= 10,
     "dilation 12": lambda x, w, stride, dilation: dilation >= 12,
     "3x512x512": lambda x, w, stride, dilation: x.size >= 3 * 512 * 512,
+    "wide and dilated": lambda x, w, stride, dilation: x.shape[2] > 96 and dilation > 1 < w.shape[1],
+    "wide, with a stride of 3": lambda x, w, stride, dilation: x.shape[2] > 96 and stride == 3,
     "depthwise and dilated": lambda x, w, stride, dilation: w.shape[2] == 1 < x.shape[3] and dilation == 2,
     "33 images": lambda x, w, stride, dilation: len(x) > 32 and len(x) % 32,
     "side of 32 or 64": lambda x, w, stride, dilation: w.shape[0] == 3 and x.shape[1] in (32, 64),
