@@ -124,8 +124,8 @@ def check_backend(
     if tags is not None and not any(_concerns(case, module, chosen) for case in cases):
         axes = " or ".join(map(str, backends.ranks_of(module)))
         raise ArgumentError(
-            f"tags {brief(tags)} has no case for {name}: it has calls over {axes} spatial axes, and the cases "
-            "of these tags are others; leave tags out for all cases"
+            f"tags {brief(tags)}: no case with one of these is for {name}, which takes calls over {axes} "
+            "spatial axes; leave tags out for all cases"
         )
     required = words_of(require, "require", [case.name for case in cases]) if require else []
     repeated, rows = Wrapped(module, _run_again), []
