@@ -45,8 +45,8 @@ class QuantizedCall:
     """One convolution of quantized arrays.
 
     Attributes:
-        call: the call of the stored integers, which are int64 here.
-        zeros: what is taken off its two arrays, in shapes that broadcast.
+        call: the call of the stored integers, in float32, which holds each of them and each difference.
+        zeros: what is taken off its two arrays, in float32 and shapes that broadcast.
         scheme: how sums are rescaled.
         rescaling: the numbers of each output channel for that.
         bias: the bias as it was given, or None.
@@ -76,25 +76,25 @@ class QuantizedCall:
         """Return the exact sums without the bias, int64, with channels last."""
         x, w = self.call.first - self.zeros[0], self.call.second - self.zeros[1]
         summed = tuple(axis for axis in range(w.ndim) if axis != w.ndim - 1 - self.call.op.transposed)
-        # no sum of some of the products of a cell is larger
-        largest = int(np.abs(x).max(initial=0)) * int(np.abs(w).sum(summed).max(initial=0))
+        # no sum of some of a cell's products is larger; float32 counts exactly up to 2**24
+        largest = float(np.abs(x).max(initial=0)) * float(np.abs(w).sum(summed).max(initial=0))
         by_loops = is_one_of(backend, ("reference",))
         exact: Any = np.int64
         if largest < 2**53 and not by_loops:
             exact = np.float32 if largest < 2**24 else np.float64
-        call = replace(self.call, first=x.astype(exact), second=w.astype(exact))
+        call = replace(self.call, first=x.astype(exact, copy=False), second=w.astype(exact, copy=False))
         # "strict" leaves out Winograd's algorithms and FFTs, which compute with fractions
         sums = run_canonical(call, backend, "loops" if by_loops else None, "strict")
         return sums.astype(np.int64)
 
     def _check_accumulator(self, total: np.ndarray) -> None:
         """Raise if the runtime's accumulator would overflow."""
-        bits, scheme = self.scheme.accumulator, self.scheme
-        outside = (total < -(2 ** (bits - 1))) | (total >= 2 ** (bits - 1))
-        if outside.any():
-            cell = tuple(np.argwhere(outside)[0].tolist())
+        bits = self.scheme.accumulator
+        limit = 2 ** (bits - 1)
+        if total.max(initial=0) >= limit or total.min(initial=0) < -limit:
+            cell = tuple(np.argwhere((total >= limit) | (total < -limit))[0].tolist())
             raise ArgumentError(
-                f"each sum with its bias must fit into the {bits} bits of {scheme}; "
+                f"each sum with its bias must fit into the {bits} bits of {self.scheme}; "
                 f"got {total[cell]} in cell {list(cell)}"
             )
 
@@ -136,7 +136,7 @@ def call_of(
     _check_types(law, x, w)
     result = _result_type(dtype, x.dtype, law)
     arguments = strides, padding, data_format, dilations, output_shape, output_padding
-    call = resolve(own, x.astype(np.int64), w.astype(np.int64), None, *arguments)
+    call = resolve(own, x.astype(np.float32), w.astype(np.float32), None, *arguments)
     channels, groups = call.backend_shape[-1], call.geometry.groups
     if law.name == "xnnpack" and own.transposed and any(a.filter_size < a.stride for a in call.geometry.axes):
         raise ArgumentError(
@@ -166,7 +166,8 @@ def call_of(
         half_up = law.half_up(not (own.depthwise or own.transposed), groups, channels)
     rescaling = _rescaling(law, scales, array, half_up, channels)
     limits = _limits(law, activation, result, y_zero, scales[2])
-    return QuantizedCall(call, (x_zero, w_zero), law, rescaling, array, y_zero, limits, result)
+    zeros = np.float32(x_zero), np.float32(w_zero)
+    return QuantizedCall(call, zeros, law, rescaling, array, y_zero, limits, result)
 
 
 def scheme_of(scheme: Any) -> Scheme:

@@ -126,11 +126,11 @@ def explain(
     + y_zero_point 1                        0
     saturated to -128 .. 127                0
     """
-    name = getattr(op, "__name__", "")
-    check_word(name, "op", OPS)
+    name = op.__name__ if getattr(op, "__module__", "") == __package__ else op
+    check_word(name, "op, a function of teachconv.quantized,", OPS)
     arguments = with_defaults(op, args, kwargs)
     del arguments["backend"]
-    call = call_of(name, **arguments)
+    call = call_of(op.__name__, **arguments)
     cell = _inside(at, call.call.backend_shape)
     kind = call.call.kind
     w_zero = np.broadcast_to(call.zeros[1], call.call.second.shape)
@@ -141,7 +141,7 @@ def explain(
         x = x_zero if triple.in_padding else int(call.call.first[x_cell])
         less = x - x_zero, w - int(w_zero[w_cell])
         total += less[0] * less[1]
-        theirs = call.call.name(kind.second, w_cell)
+        theirs = call.call.name(kind.second, w_cell) or w_cell
         taps.append(QuantizedTap(x_cell, theirs, triple.in_padding, x, w, *less, total))
     r = call.rescaling.of_channel(cell[-1])
     steps: list[tuple[str, Any]] = [("sum of the products", total)]

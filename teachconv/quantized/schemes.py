@@ -122,7 +122,7 @@ def by_float32(total: Any, r: Rescaling) -> Steps:
 
 
 def by_float32_to_int32(total: Any, r: Rescaling) -> Steps:
-    """Do as `by_float32`, and convert to int32 as x86 does: what does not fit becomes -2**31."""
+    """Multiply in float32 and round half to even, to int32: what does not fit becomes -2**31, as on x86."""
     rounded: Any = None
     for what, rounded in by_float32(total, r):
         yield what, rounded
@@ -377,6 +377,7 @@ _SCHEMES = (
         _TFLITE,
         name="tflite_builtin",
         runtime="LiteRT's builtin kernels, without XNNPACK (BUILTIN_WITHOUT_DEFAULT_DELEGATES)",
+        source="ruy/apply_multiplier.cc; tensorflow/lite/kernels/internal/optimized/integer_ops",
         half_up=half_up_of_builtin,
     ),
     replace(

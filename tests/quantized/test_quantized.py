@@ -273,3 +273,7 @@ def test_what_a_runtime_does_not_compute_in_integers_is_refused():
         tc.quantized.avg_pool(X, 1, 1, "VALID", x_scale=1.0, x_zero_point=0, scheme="torch")
     with pytest.raises(IndexError, match=r"at must be inside shape \[1, 1, 1, 3\]"):
         tc.quantized.explain(tc.quantized.conv2d, X, W, at=(0, 0, 0, 3), **GOOD)
+    with pytest.raises(
+        ValueError, match="op, a function of teachconv.quantized, must be one of conv1d, conv2d"
+    ):
+        tc.quantized.explain(tc.conv2d, X, W, at=(0, 0, 0, 0))
