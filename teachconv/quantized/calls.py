@@ -20,8 +20,7 @@ from ..core.calls import Call, resolve
 from ..core.dtypes import to_dtype
 from ..core.kinds import Op
 from ..running.dispatch import run_canonical
-from ..support.devices import to_host
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, plain
 from ..windows.calls import FUNCTIONS
 from ..windows.pooling import PoolCall, avg_pool, max_pool
 from ..windows.walking import fold
@@ -156,7 +155,7 @@ def call_of(
         positive_scales(w_scale, "w_scale", channels),
         positive_scales(y_scale, "y_scale"),
     )
-    array = None if bias is None else np.asarray(to_host(bias))
+    array = None if bias is None else _array(bias, "bias")
     if x.dtype == np.int16 and (own.depthwise or array is None or array.dtype == np.int64):
         law = law.with_wide_bias()
     if array is not None:
@@ -176,9 +175,17 @@ def scheme_of(scheme: Any) -> Scheme:
     return SCHEMES[scheme]
 
 
+def _array(value: Any, name: str) -> np.ndarray:
+    """Return numbers of any library as NumPy's."""
+    try:
+        return np.asarray(value)
+    except Exception as error:  # of a method of the value
+        raise ArgumentTypeError(f"{name} must be an array that NumPy can read: {plain(error)}") from None
+
+
 def as_stored(value: Any, name: str, rank: int | None, axes: str) -> np.ndarray:
     """Return an array of stored integers; raise for another dtype or number of axes."""
-    array = np.asarray(to_host(value))
+    array = _array(value, name)
     if array.dtype.name not in TYPES:
         raise ArgumentTypeError(f"{name} must have dtype {listed(TYPES, 'or')}; got {array.dtype}")
     as_array(np.broadcast_to(np.int32(0), array.shape), name, (3, 4, 5) if rank is None else rank + 2, axes)
@@ -201,7 +208,7 @@ def _result_type(dtype: Any, own: np.dtype[Any], law: Scheme) -> np.dtype[Any]:
 
 def _one_or_each(value: Any, name: str, channels: int) -> np.ndarray:
     """Return a number, or one for each output channel where ``channels`` is not 0."""
-    array = np.asarray(to_host(value))
+    array = _array(value, name)
     if array.ndim and array.shape != (channels,):
         each = f" or {channels} of them, one for each output channel" if channels else ""
         raise ArgumentError(f"{name} must be one number{each}; got shape {list(array.shape)}")
@@ -236,11 +243,9 @@ def zero_points(value: Any, name: str, dtype: np.dtype[Any], channels: int = 0) 
 
 def _check_zero_points(law: Scheme, x: Any, w: np.ndarray, y: int, dtype: np.dtype[Any]) -> None:
     """Raise for zero points that the scheme's runtime refuses."""
-    if law.w_zero_point == "zero" and w.any():
+    if law.symmetric and w.any():
         raise ArgumentError(f"w_zero_point must be 0 for {law}; got {brief(w)}")
-    if law.w_zero_point == "one" and w.ndim and np.ptp(w):
-        raise ArgumentError(f"w_zero_point must be the same for all channels for {law}; got {brief(w)}")
-    if law.w_zero_point == "zero" and dtype == np.int16 and (x or y):
+    if law.symmetric and dtype == np.int16 and (x or y):
         raise ArgumentError(f"x_zero_point and y_zero_point must be 0 for int16 and {law}; got {x} and {y}")
 
 

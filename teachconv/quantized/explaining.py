@@ -147,7 +147,8 @@ def explain(
     steps: list[tuple[str, Any]] = [("sum of the products", total)]
     if r.bias:
         steps.append((f"+ bias {r.bias}", total + r.bias))
-    steps += call.scheme.rescale(total + r.bias, r)
+    rescaled = call.scheme.rescale(total + r.bias, r)
+    steps += [(what, np.asarray(number)[()]) for what, number in rescaled]
     y = int(steps[-1][1]) + call.y_zero_point
     low, high = call.limits
     value = min(max(y, low), high)

@@ -153,7 +153,9 @@ def by_one_rounding(total: Any, r: Rescaling) -> Steps:
     """Multiply, shift right and round half up, once."""
     product = total * r.multiplier
     yield "* multiplier", product
-    yield "shift right by 31 - shift, round half up", wrap_int32(shift_half_up(product, 31 - r.shift))
+    doubled = wrap_int32(product >> (30 - r.shift))
+    yield "shift right by 30 - shift, in 32 bits", doubled
+    yield "shift right by 1, round half up", shift_half_up(doubled, 1)
 
 
 def by_16_bits(total: Any, r: Rescaling) -> Steps:
@@ -292,7 +294,7 @@ class Scheme:
         bias: the part of the bias that is added to the integer, and the part added to the float.
         bias_types: the dtypes of a bias.
         refused: the ops that the runtime does not compute in integers, each with what it does instead.
-        w_zero_point: "each" channel may have its own, "one" for all, or only "zero".
+        symmetric: whether w_zero_point must be 0, and with int16 those of x and y, too.
         same_scale: whether an average keeps x's scale and zero point.
         by_inverse: whether the multiplier is x_scale * w_scale * (1 / y_scale).
         below: what x_scale * w_scale / y_scale must be less than.
@@ -312,7 +314,7 @@ class Scheme:
     bias: Callable[[np.ndarray, np.ndarray], tuple[Any, Any]] = integer_bias
     bias_types: tuple[str, ...] = ("int32",)
     refused: tuple[tuple[str, str], ...] = ()
-    w_zero_point: str = "each"
+    symmetric: bool = False
     same_scale: bool = True
     by_inverse: bool = False
     below: float = inf
@@ -341,7 +343,7 @@ _TFLITE = Scheme(
     (("int8", "int8"), ("int16", "int8")),
     wide=by_16_bits,
     refused=(_NO_3D,),
-    w_zero_point="zero",
+    symmetric=True,
     below=2.0**30,
     six=six_half_away,
 )
@@ -353,7 +355,6 @@ _FLOAT32 = Scheme(
     average_of_float32,
     (("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")),
     refused=(("conv2d_transpose", "onnxruntime computes it in float32"),),
-    w_zero_point="one",
     same_scale=False,
 )
 _TORCH = replace(
@@ -367,7 +368,6 @@ _TORCH = replace(
     bias=fbgemm_bias,
     bias_types=("float32",),
     refused=(),
-    w_zero_point="each",
     same_scale=True,
 )
 _SCHEMES = (
@@ -395,7 +395,7 @@ _SCHEMES = (
         average=average_of_stored,
         types=(("int8", "int8"),),
         refused=(_NO_3D,),
-        w_zero_point="zero",
+        symmetric=True,
         same_scale=True,
         below=256.0,
         six=six_with_zero_point,

@@ -75,8 +75,6 @@ def convolution(seed, scheme):
     groups = int(rng.choice([1, 1, 2])) if op.endswith("d") and op != "depthwise_conv2d" else 1
     if scheme == "xnnpack" and op == "conv2d_transpose":
         taps = np.maximum(taps, stride)  # XNNPACK does not compute smaller filters
-    if scheme == "torch" and op == "conv2d_transpose":
-        taps[0] |= 1  # fbgemm is wrong for two rows where both numbers of channels are multiples of 8
     shape = {"depthwise_conv2d": (ins, int(whole(rng, 1, 3))), "conv2d_transpose": (outs, ins)}.get(
         op, (ins, outs * groups)
     )
@@ -85,7 +83,7 @@ def convolution(seed, scheme):
     padding = str(rng.choice(["SAME", "VALID"]))
     if scheme in TORCH:
         padding = tuple((int(pad), int(pad)) for pad in whole(rng, 0, taps // 2))
-        if set(taps) == {3}:
+        if set(taps) == {3} or (op, taps[0]) == ("conv2d_transpose", 2):
             w //= 2  # fbgemm's kernels for these add pairs of products in 16 bits, which saturate
     channels = (
         int(np.prod(shape))
@@ -94,10 +92,11 @@ def convolution(seed, scheme):
         if op == "conv2d_transpose"
         else shape[1]
     )
-    per_channel = scheme in LITERT or bool(rng.integers(2)) and (scheme, op) != ("torch", "conv2d_transpose")
+    per_channel = bool(rng.integers(2)) and (scheme, op) != ("torch", "conv2d_transpose")
     w_zero = 0 if scheme in LITERT else zero_point(rng, w_type)
-    if scheme in TORCH and per_channel:
-        w_zero = whole(rng, -128, 127, channels)
+    if scheme not in LITERT and per_channel:
+        limits = np.iinfo(w_type)
+        w_zero = whole(rng, limits.min, limits.max, channels)
     symmetric = x_type == "int16"
     x_zero, y_zero = (0 if symmetric else zero_point(rng, x_type) for _ in "xy")
     more = {"strides": stride, "padding": padding, "dilations": dilation}
