@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arguments import integer
+from ..core.arguments import cell_inside
+from ..core.kinds import layout_of
 from ..core.taps import triples_of
 from ..running.nn_ops import with_defaults
 from ..support import tables
-from ..support.errors import ArgumentError, check_word
+from ..support.errors import check_word
 from .calls import OPS, QuantizedCall, call_of
 from .schemes import Rescaling
 
@@ -89,8 +90,13 @@ class QuantizedExplanation(tables.Report):
         return tables.Table(columns, rows, self._headline(), notes=[*more, multiplier, *steps])
 
 
+def is_quantized(op: Any) -> bool:
+    """Return whether an op is a function of `teachconv.quantized`."""
+    return getattr(op, "__module__", "") == __package__
+
+
 def explain(
-    op: Callable[..., np.ndarray], *args: Any, at: Sequence[int], **kwargs: Any
+    op: Callable[..., np.ndarray], *args: Any, at: Sequence[int] | None, **kwargs: Any
 ) -> QuantizedExplanation:
     """Explain one cell of ``op(*args, **kwargs)``.
 
@@ -126,16 +132,17 @@ def explain(
     + y_zero_point 1                        0
     saturated to -128 .. 127                0
     """
-    name = op.__name__ if getattr(op, "__module__", "") == __package__ else op
+    name = op.__name__ if is_quantized(op) else op
     check_word(name, "op, a function of teachconv.quantized,", OPS)
     arguments = with_defaults(op, args, kwargs)
     del arguments["backend"]
     call = call_of(op.__name__, **arguments)
-    cell = _inside(at, call.call.backend_shape)
-    kind = call.call.kind
+    kind, geometry = call.call.kind, call.call.geometry
+    axes = ", ".join(layout_of("input", geometry.rank))
+    cell = cell_inside(at, "at", call.call.backend_shape, f"({axes})")
     w_zero = np.broadcast_to(call.zeros[1], call.call.second.shape)
     taps, total = [], 0
-    for triple in triples_of(call.call.geometry, kind.result, cell)[1]():
+    for triple in triples_of(geometry, kind.result, cell)[1]():
         x_cell, w_cell = (triple.cells[role] for role in (kind.first, kind.second))
         x_zero, w = int(call.zeros[0]), int(call.call.second[w_cell])
         x = x_zero if triple.in_padding else int(call.call.first[x_cell])
@@ -154,13 +161,3 @@ def explain(
     value = min(max(y, low), high)
     steps += [(f"+ y_zero_point {call.y_zero_point}", y), (f"saturated to {low} .. {high}", value)]
     return QuantizedExplanation(cell, value, tuple(taps), tuple(steps), r, call)
-
-
-def _inside(at: Sequence[int], shape: Cell) -> Cell:
-    """Return a cell, counted from 0; raise unless it is inside the shape."""
-    cell = tuple(integer(index, "at") for index in at)
-    if len(cell) != len(shape):
-        raise ArgumentError(f"at must have {len(shape)} indices; got {list(cell)}")
-    if not all(-size <= index < size for index, size in zip(cell, shape, strict=True)):
-        raise IndexError(f"at must be inside shape {list(shape)}; got {list(cell)}")
-    return tuple(index % size for index, size in zip(cell, shape, strict=True))

@@ -145,6 +145,7 @@ def test_an_explanation_ends_in_the_cell(scheme):
         cell = tuple(int(rng.integers(size)) for size in y.shape)
         found = tc.quantized.explain(getattr(tc.quantized, op), at=cell, **given)
         assert found.value == y[cell]
+        assert str(tc.explain(getattr(tc.quantized, op), at=cell, **given)) == str(found)
         assert found.steps[0][1] == sum(tap.x_less * tap.w_less for tap in found.taps)
         for tap in found.taps:
             assert tap.w == given["w"][tap.filter_index]
@@ -266,7 +267,7 @@ def test_what_a_runtime_does_not_compute_in_integers_is_refused():
         tc.quantized.avg_pool(X, 1, 1, "VALID", x_scale=1.0, x_zero_point=0, y_scale=2.0, scheme="tflite")
     with pytest.raises(TypeError, match="x must be uint8 for scheme 'torch' .*; got int8"):
         tc.quantized.avg_pool(X, 1, 1, "VALID", x_scale=1.0, x_zero_point=0, scheme="torch")
-    with pytest.raises(IndexError, match=r"at must be inside shape \[1, 1, 1, 3\]"):
+    with pytest.raises(IndexError, match=r"at must be inside shape \[1, 1, 1, 3\] as \(N, H, W, C\)"):
         tc.quantized.explain(tc.quantized.conv2d, X, W, at=(0, 0, 0, 3), **GOOD)
     with pytest.raises(
         ValueError, match="op, a function of teachconv.quantized, must be one of conv1d, conv2d"
