@@ -34,7 +34,7 @@ def zero_point(rng, dtype):
 def scales(rng, sums, channels, per_channel, limits, large):
     """x_scale, w_scale and y_scale, with which the sums fill the result's type, or more; of a few calls far more."""
     size = max(1.0, float(np.abs(sums).std()))
-    wanted = (int(limits.max) - int(limits.min)) / rng.uniform(1, 12) / size  # the multiplier
+    wanted = (int(limits.max) - int(limits.min)) / rng.uniform(4, 16) / size  # the multiplier
     count = channels if per_channel else None
     kind = rng.integers(3)
     if kind == 0:
