@@ -163,7 +163,7 @@ def call_of(
     half_up: Any = False
     if law.half_up is not None:
         half_up = law.half_up(not (own.depthwise or own.transposed), groups, channels)
-    rescaling = _rescaling(law, scales, array, half_up, channels)
+    rescaling = rescaling_of(law, scales, array, half_up, channels)
     limits = _limits(law, activation, result, y_zero, scales[2])
     zeros = np.float32(x_zero), np.float32(w_zero)
     return QuantizedCall(call, zeros, law, rescaling, array, y_zero, limits, result)
@@ -261,7 +261,7 @@ def _check_bias(bias: np.ndarray, law: Scheme, channels: int) -> None:
         )
 
 
-def _rescaling(
+def rescaling_of(
     law: Scheme, scales: tuple[np.ndarray, ...], bias: np.ndarray | None, half_up: Any, channels: int
 ) -> Rescaling:
     """Return what the sums are rescaled by; raise if the runtime cannot."""
