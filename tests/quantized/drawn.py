@@ -11,6 +11,17 @@ import teachconv as tc
 
 LITERT = ("tflite", "tflite_builtin", "xnnpack")
 TORCH = ("torch", "torch_qnnpack")
+OPS = {
+    "onnx": ("conv1d", "conv2d", "conv2d", "conv3d", "depthwise_conv2d"),
+    **dict.fromkeys(LITERT, ("conv2d", "depthwise_conv2d", "conv2d_transpose")),
+    **dict.fromkeys(TORCH, ("conv1d", "conv2d", "conv3d", "depthwise_conv2d", "conv2d_transpose")),
+}
+TYPES = {
+    "onnx": (("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")),
+    **dict.fromkeys(LITERT, (("int8", "int8"), ("int8", "int8"), ("int16", "int8"))),
+    "xnnpack": (("int8", "int8"),),
+    **dict.fromkeys(TORCH, (("uint8", "int8"),)),
+}
 
 
 def whole(rng, low, high, shape=None):
@@ -56,18 +67,9 @@ def scales(rng, sums, channels, per_channel, limits, large):
 def convolution(seed, scheme):
     """Return the name of a function of `teachconv.quantized`, and arguments for it, by name."""
     rng = np.random.default_rng(seed)
-    names = {"onnx": ("conv1d", "conv2d", "conv2d", "conv3d", "depthwise_conv2d")}
-    for name in LITERT:
-        names[name] = "conv2d", "depthwise_conv2d", "conv2d_transpose"
-    for name in TORCH:
-        names[name] = "conv1d", "conv2d", "conv3d", "depthwise_conv2d", "conv2d_transpose"
-    op = str(rng.choice(names[scheme]))
+    op = str(rng.choice(OPS[scheme]))
     rank = int(op[4]) if op[4].isdigit() else 2
-    types = [("int8", "int8"), ("int8", "int8"), ("int16", "int8")]
-    types = {"onnx": [("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")], "xnnpack": types[:1]}.get(
-        scheme, types
-    )
-    x_type, w_type = ("uint8", "int8") if scheme in TORCH else types[rng.integers(3) % len(types)]
+    x_type, w_type = TYPES[scheme][0 if scheme in TORCH else rng.integers(3) % len(TYPES[scheme])]
     sizes, taps = whole(rng, 5, 9, rank), whole(rng, 1, 3, rank)
     ins, outs = int(rng.choice([1, 3, 8, 11, 16])), int(rng.choice([1, 5, 8, 13, 16]))
     stride = int(whole(rng, 1, 2))
@@ -77,9 +79,12 @@ def convolution(seed, scheme):
         taps = np.maximum(taps, stride)  # XNNPACK does not compute smaller filters
     if scheme == "torch" and op == "conv2d_transpose":
         taps[0] |= 1  # fbgemm ignores the stride of filters with two rows
-    shape = {"depthwise_conv2d": (ins, int(whole(rng, 1, 3))), "conv2d_transpose": (outs, ins)}.get(
-        op, (ins, outs * groups)
-    )
+    multiplier = int(whole(rng, 1, 3))
+    shape, channels = (ins, outs * groups), outs * groups
+    if op == "depthwise_conv2d":
+        shape, channels = (ins, multiplier), ins * multiplier
+    if op == "conv2d_transpose":
+        shape, channels = (outs, ins), outs
     x = stored(rng, x_type, (int(whole(rng, 1, 2)), *sizes, ins * groups))
     w = stored(rng, w_type, (*taps, *shape))
     padding = str(rng.choice(["SAME", "VALID"]))
@@ -87,13 +92,6 @@ def convolution(seed, scheme):
         padding = tuple((int(pad), int(pad)) for pad in whole(rng, 0, taps // 2))
         if set(taps) == {3}:
             w //= 2  # fbgemm's kernels for these add pairs of products in 16 bits, which saturate
-    channels = (
-        int(np.prod(shape))
-        if op == "depthwise_conv2d"
-        else shape[0]
-        if op == "conv2d_transpose"
-        else shape[1]
-    )
     per_channel = bool(rng.integers(2)) and (scheme, op) != ("torch", "conv2d_transpose")
     w_zero = 0 if scheme in LITERT else zero_point(rng, w_type)
     if scheme not in LITERT and per_channel:
