@@ -109,115 +109,113 @@ def saturates_in_16_bits():
 # ---------------------------------------------------------------------------------------------
 
 
-def litert(scheme, op, x, w=None, bias=None, **given):
-    """One op of a TFLite model by one of LiteRT's three sets of kernels."""
-    import flatbuffers
-    from ai_edge_litert import interpreter
-    from ai_edge_litert import schema_py_generated as s
+KINDS = {  # the names of the op and of its options in the schema
+    "conv2d": ("CONV_2D", "Conv2DOptions"),
+    "depthwise_conv2d": ("DEPTHWISE_CONV_2D", "DepthwiseConv2DOptions"),
+    "conv2d_transpose": ("TRANSPOSE_CONV", "TransposeConvOptions"),
+    "max_pool": ("MAX_POOL_2D", "Pool2DOptions"),
+    "avg_pool": ("AVERAGE_POOL_2D", "Pool2DOptions"),
+}
 
-    types = {
-        "int8": s.TensorType.INT8,
-        "int16": s.TensorType.INT16,
-        "int32": s.TensorType.INT32,
-        "int64": s.TensorType.INT64,
-    }
-    model, graph = s.ModelT(), s.SubGraphT()
-    model.version, model.subgraphs, model.buffers, graph.tensors = 3, [graph], [s.BufferT()], []
 
-    def tensor(shape, dtype, scale=None, zero=0, data=None, axis=0):
-        one = s.TensorT()
+class Graph:
+    """A TFLite model of one op, made tensor by tensor."""
+
+    def __init__(self):
+        from ai_edge_litert import schema_py_generated as schema
+
+        self.schema, self.tensors, self.buffers = schema, [], [schema.BufferT()]
+
+    def type_of(self, dtype):
+        return getattr(self.schema.TensorType, np.dtype(dtype).name.upper())
+
+    def tensor(self, shape, dtype, scale=None, zero=0, data=None, axis=0):
+        """Add a tensor and return its number; with ``data`` it is a constant."""
+        one = self.schema.TensorT()
         one.shape, one.type, one.buffer, one.name = (
             list(shape),
-            types[str(np.dtype(dtype))],
+            self.type_of(dtype),
             0,
-            f"t{len(graph.tensors)}",
+            f"t{len(self.tensors)}",
         )
         if data is not None:
-            buffer = s.BufferT()
+            buffer = self.schema.BufferT()
             buffer.data = np.frombuffer(np.ascontiguousarray(data).tobytes(), np.uint8)
-            model.buffers.append(buffer)
-            one.buffer = len(model.buffers) - 1
+            one.buffer = len(self.buffers)
+            self.buffers.append(buffer)
         if scale is not None:
-            one.quantization = s.QuantizationParametersT()
+            one.quantization = self.schema.QuantizationParametersT()
             one.quantization.scale = np.atleast_1d(np.float32(scale))
-            one.quantization.zeroPoint = np.broadcast_to(np.int64(zero), one.quantization.scale.shape).copy()
+            one.quantization.zeroPoint = np.full(one.quantization.scale.shape, zero, np.int64)
             one.quantization.quantizedDimension = axis
-        graph.tensors.append(one)
-        return len(graph.tensors) - 1
+        self.tensors.append(one)
+        return len(self.tensors) - 1
 
-    same = s.Padding.SAME if given["padding"] == "SAME" else s.Padding.VALID
-    activation = {
-        None: s.ActivationFunctionType.NONE,
-        "relu": s.ActivationFunctionType.RELU,
-        "relu6": s.ActivationFunctionType.RELU6,
-    }[given.get("activation")]
-    rows, cols = steps(given["strides"], 2)
-    x_in = tensor(x.shape, x.dtype, given.get("x_scale", 1.0), given.get("x_zero_point", 0))
-    operator, code = s.OperatorT(), s.OperatorCodeT()
-    operator.opcodeIndex, inputs = 0, [x_in]
-    if op in ("max_pool", "avg_pool"):
-        kind = {"max_pool": s.BuiltinOperator.MAX_POOL_2D, "avg_pool": s.BuiltinOperator.AVERAGE_POOL_2D}[op]
-        options, operator.builtinOptionsType = s.Pool2DOptionsT(), s.BuiltinOptions.Pool2DOptions
+    def model(self, op, options, inputs, x_in, y_out):
+        """Return the bytes of the model."""
+        import flatbuffers
+
+        schema, (kind, name) = self.schema, KINDS[op]
+        model, graph, operator, code = (
+            schema.ModelT(),
+            schema.SubGraphT(),
+            schema.OperatorT(),
+            schema.OperatorCodeT(),
+        )
+        code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, kind)
+        code.version = 1
+        operator.opcodeIndex, operator.inputs, operator.outputs = 0, inputs, [y_out]
+        operator.builtinOptions, operator.builtinOptionsType = options, getattr(schema.BuiltinOptions, name)
+        graph.tensors, graph.operators, graph.inputs, graph.outputs = (
+            self.tensors,
+            [operator],
+            [x_in],
+            [y_out],
+        )
+        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [graph], self.buffers, [code]
+        builder = flatbuffers.Builder(1024)
+        builder.Finish(model.Pack(builder), b"TFL3")
+        return bytes(builder.Output())
+
+
+def litert(scheme, op, x, w=None, bias=None, **given):
+    """One op of a TFLite model by one of LiteRT's three sets of kernels."""
+    from ai_edge_litert import interpreter
+
+    graph = Graph()
+    schema = graph.schema
+    options = getattr(schema, f"{KINDS[op][1]}T")()
+    options.strideH, options.strideW = steps(given["strides"], 2)
+    options.padding = getattr(schema.Padding, given["padding"])
+    options.fusedActivationFunction = getattr(
+        schema.ActivationFunctionType, (given.get("activation") or "none").upper()
+    )
+    x_scale, x_zero = given.get("x_scale", 1.0), given.get("x_zero_point", 0)
+    x_in = graph.tensor(x.shape, x.dtype, x_scale, x_zero)
+    inputs = [x_in]
+    if op.endswith("pool"):
         options.filterHeight, options.filterWidth = steps(given["ksize"], 2)
     else:
-        axis = 0
-        if op == "conv2d":
-            kind, options, operator.builtinOptionsType = (
-                s.BuiltinOperator.CONV_2D,
-                s.Conv2DOptionsT(),
-                s.BuiltinOptions.Conv2DOptions,
-            )
-            weights = np.moveaxis(w, -1, 0)
-        elif op == "depthwise_conv2d":
-            kind, options, operator.builtinOptionsType = (
-                s.BuiltinOperator.DEPTHWISE_CONV_2D,
-                s.DepthwiseConv2DOptionsT(),
-                s.BuiltinOptions.DepthwiseConv2DOptions,
-            )
+        weights, axis = np.moveaxis(w, -2 if op == "conv2d_transpose" else -1, 0), 0
+        if op == "depthwise_conv2d":
             weights, axis = w.reshape(1, *w.shape[:2], -1), 3
             options.depthMultiplier = w.shape[-1]
-        else:
-            kind, options, operator.builtinOptionsType = (
-                s.BuiltinOperator.TRANSPOSE_CONV,
-                s.TransposeConvOptionsT(),
-                s.BuiltinOptions.TransposeConvOptions,
-            )
-            weights = np.moveaxis(w, -2, 0)
         if op != "conv2d_transpose":
             options.dilationHFactor, options.dilationWFactor = steps(given["dilations"], 2)
-        inputs.append(tensor(weights.shape, w.dtype, given["w_scale"], 0, weights, axis))
+        inputs.append(graph.tensor(weights.shape, w.dtype, given["w_scale"], 0, weights, axis))
+        if op == "conv2d_transpose":
+            inputs = [graph.tensor([4], np.int32, data=np.int32(given["y_shape"])), inputs[1], x_in]
         if bias is not None:
-            units = np.float32(given["x_scale"]) * np.float32(given["w_scale"])
-            inputs.append(tensor(bias.shape, bias.dtype, units, 0, bias))
+            units = np.float32(x_scale) * np.float32(given["w_scale"])
+            inputs.append(graph.tensor(bias.shape, bias.dtype, units, 0, bias))
             if op != "depthwise_conv2d":
-                options.quantizedBiasType = types[str(bias.dtype)]
-    options.strideH, options.strideW, options.padding, options.fusedActivationFunction = (
-        rows,
-        cols,
-        same,
-        activation,
-    )
-    y_out = tensor(
-        given["y_shape"],
-        x.dtype,
-        given.get("y_scale", given.get("x_scale", 1.0)),
-        given.get("y_zero_point", given.get("x_zero_point", 0)),
-    )
-    if op == "conv2d_transpose":
-        inputs[:2] = [tensor([4], np.int32, data=np.int32(given["y_shape"])), inputs[1], x_in, *inputs[2:]][
-            :3
-        ]
-        inputs = [*inputs[:3], *([len(graph.tensors) - 3] if bias is not None else [])]
-    code.builtinCode = code.deprecatedBuiltinCode = kind
-    code.version = 1
-    model.operatorCodes = [code]
-    operator.builtinOptions, operator.inputs, operator.outputs = options, inputs, [y_out]
-    graph.operators, graph.inputs, graph.outputs = [operator], [x_in], [y_out]
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    resolver = getattr(interpreter.OpResolverType, LITERT[scheme])
+                options.quantizedBiasType = graph.type_of(bias.dtype)
+    y_scale, y_zero = given.get("y_scale", x_scale), given.get("y_zero_point", x_zero)
+    y_out = graph.tensor(given["y_shape"], x.dtype, y_scale, y_zero)
     runner = interpreter.Interpreter(
-        model_content=bytes(builder.Output()), experimental_op_resolver_type=resolver, num_threads=THREADS
+        model_content=graph.model(op, options, inputs, x_in, y_out),
+        experimental_op_resolver_type=getattr(interpreter.OpResolverType, LITERT[scheme]),
+        num_threads=THREADS,
     )
     runner.allocate_tensors()
     runner.set_tensor(x_in, x)
