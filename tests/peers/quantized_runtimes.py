@@ -1,6 +1,6 @@
 """The convolutions of integers of onnxruntime, LiteRT and PyTorch, called in the words of `teachconv.quantized`.
 
-Each function takes the name of a function of `teachconv.quantized` and its arguments, as `quantized.calls` draws
+Each function takes the name of a function of `teachconv.quantized` and its arguments, as tests/quantized/drawn.py draws
 them, and returns what the runtime computes. Arrays have channels last.
 """
 
@@ -26,71 +26,59 @@ def steps(value, rank):
 
 
 def onnxruntime(op, x, w=None, bias=None, **given):
-    """QLinearConv, MaxPool, or the QLinearAveragePool that onnxruntime makes of dequantized averages."""
+    """QLinearConv, MaxPool, or the QLinearAveragePool that onnxruntime makes of an average between Q and DQ."""
     import onnxruntime as ort
     from onnx import helper, numpy_helper
 
-    rank = x.ndim - 2
-    padding = given["padding"]
+    rank, padding, constants = x.ndim - 2, given["padding"], {}
     attributes = {"strides": steps(given["strides"], rank)}
     if isinstance(padding, str):
         attributes["auto_pad"] = {"SAME": "SAME_UPPER", "VALID": "VALID"}[padding]
     else:
         attributes["pads"] = [pad for side in zip(*padding, strict=True) for pad in side]
-    constants, first = {}, lambda array: np.ascontiguousarray(np.moveaxis(array, -1, 1))
-    types = {name: helper.np_dtype_to_tensor_dtype(np.dtype(name)) for name in ("int8", "uint8")}
-    y_type = types[x.dtype.name]
-    scales = {
-        f"{side}_scale": np.float32(given[f"{side}_scale"]) for side in "xy" if f"{side}_scale" in given
-    }
-    zeros = {
-        f"{side}_zero_point": np.array(given[f"{side}_zero_point"], x.dtype)
-        for side in "xy"
-        if f"{side}_zero_point" in given
-    }
-    domain = {}
-    if op == "max_pool":
+    if op.endswith("pool"):
         attributes["kernel_shape"] = steps(given["ksize"], rank)
-        kind, names = "MaxPool", ["x"]
-    elif op == "avg_pool":
-        attributes["kernel_shape"] = steps(given["ksize"], rank)
-        constants = scales | zeros
-        kind, names, domain = (
-            "QLinearAveragePool",
-            ["x", "x_scale", "x_zero_point", "y_scale", "y_zero_point"],
-            {"domain": "com.microsoft"},
+    if op != "max_pool":
+        for side in "xy":
+            constants[f"{side}_scale"] = np.float32(given[f"{side}_scale"])
+            constants[f"{side}_zero_point"] = np.array(given[f"{side}_zero_point"], x.dtype)
+    if w is not None:
+        w = w.reshape(*w.shape[:2], 1, -1) if op == "depthwise_conv2d" else w
+        attributes |= {"dilations": steps(given["dilations"], rank), "group": x.shape[-1] // w.shape[-2]}
+        constants["w"] = np.moveaxis(np.moveaxis(w, -1, 0), -1, 1)
+        constants["w_scale"] = np.float32(given["w_scale"])
+        constants["w_zero_point"] = np.broadcast_to(
+            np.array(given["w_zero_point"], w.dtype), np.shape(given["w_scale"])
         )
-    else:
-        attributes["dilations"] = steps(given["dilations"], rank)
-        if op == "depthwise_conv2d":
-            w = w.reshape(*w.shape[:2], 1, -1)
-        attributes["group"] = x.shape[-1] // w.shape[-2]
-        weights = np.ascontiguousarray(np.moveaxis(np.moveaxis(w, -1, 0), -1, 1))
-        zero = np.broadcast_to(np.array(given["w_zero_point"], w.dtype), np.shape(given["w_scale"]))
-        constants = (
-            scales | zeros | {"w": weights, "w_scale": np.float32(given["w_scale"]), "w_zero_point": zero}
-        )
-        kind, names = (
-            "QLinearConv",
-            ["x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point"],
-        )
-        if bias is not None:
-            constants["bias"] = np.asarray(bias)
-            names.append("bias")
-    node = helper.make_node(kind, names, ["y"], **attributes, **domain)
-    graph = helper.make_graph(
-        [node],
-        "one",
-        [helper.make_tensor_value_info("x", types[str(x.dtype)], first(x).shape)],
-        [helper.make_tensor_value_info("y", y_type, None)],
-        [numpy_helper.from_array(np.array(value, order="C"), name) for name, value in constants.items()],
-    )
+    if bias is not None:
+        constants["bias"] = bias
+    order = [
+        "x",
+        "x_scale",
+        "x_zero_point",
+        "w",
+        "w_scale",
+        "w_zero_point",
+        "y_scale",
+        "y_zero_point",
+        "bias",
+    ]
+    names = [name for name in order if name == "x" or name in constants]
+    kind = {"max_pool": "MaxPool", "avg_pool": "QLinearAveragePool"}.get(op, "QLinearConv")
+    domain = "com.microsoft" if op == "avg_pool" else ""
+    node = helper.make_node(kind, names, ["y"], domain=domain, **attributes)
+    ends = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), None) for name in "xy"
+    ]
+    tensors = [numpy_helper.from_array(np.array(value, order="C"), name) for name, value in constants.items()]
+    graph = helper.make_graph([node], "one", ends[:1], ends[1:], tensors)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     options = ort.SessionOptions()
     options.log_severity_level, options.intra_op_num_threads = 4, THREADS
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return np.moveaxis(session.run(None, {"x": first(x)})[0], 1, -1)
+    first = np.ascontiguousarray(np.moveaxis(x, -1, 1))
+    return np.moveaxis(session.run(None, {"x": first})[0], 1, -1)
 
 
 @cache
@@ -232,22 +220,17 @@ def torch(engine, op, x, w=None, bias=None, **given):
     """PyTorch's quantized convolutions and pools by one of its engines, "fbgemm" or "qnnpack"."""
     import torch
 
-    torch.set_num_threads(THREADS)
     torch.backends.quantized.engine = engine
     rank, first = x.ndim - 2, lambda array: torch.from_numpy(np.ascontiguousarray(np.moveaxis(array, -1, 1)))
     qx = torch._make_per_tensor_quantized_tensor(
         first(x), float(np.float32(given.get("x_scale", 1))), given.get("x_zero_point", 0)
     )
     strides = steps(given["strides"], rank)
-    if op in ("max_pool", "avg_pool"):
-        pads = [pad for pad, _ in given["padding"]]
-        name = {"max_pool": "max_pool", "avg_pool": "avg_pool"}[op] + f"{rank}d"
+    pads = [pad for pad, _ in given["padding"]]
+    if op.endswith("pool"):
         more = {"count_include_pad": False} if op == "avg_pool" else {}
-        return np.moveaxis(
-            getattr(torch.nn.functional, name)(qx, given["ksize"], strides, pads, **more).int_repr().numpy(),
-            1,
-            -1,
-        )
+        y = getattr(torch.nn.functional, f"{op}{rank}d")(qx, given["ksize"], strides, pads, **more)
+        return np.moveaxis(y.int_repr().numpy(), 1, -1)
     dilations = steps(given["dilations"], rank)
     transposed = op == "conv2d_transpose"
     if op == "depthwise_conv2d":
@@ -265,7 +248,6 @@ def torch(engine, op, x, w=None, bias=None, **given):
     else:
         qw = torch._make_per_tensor_quantized_tensor(weights, float(np.float32(scale)), int(zero))
     bias = None if bias is None else torch.from_numpy(np.asarray(bias))
-    pads = [pad for pad, _ in given["padding"]]
     name = f"conv_transpose{rank}d" if transposed else f"conv{rank}d"
     extra = ([0] * rank,) if transposed else ()
     packed = getattr(torch.ops.quantized, f"{name}_prepack")(
