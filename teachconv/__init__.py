@@ -51,7 +51,7 @@ from .support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable
 from .support.settings import get_num_threads, set_num_threads
 
 if TYPE_CHECKING:
-    from . import arrays, dialects
+    from . import arrays, dialects, quantized
     from .dialects.onnx_export import to_onnx
     from .explorer import Explorer, Playground, explore, playground
     from .inspection import plotting as plot
@@ -153,6 +153,7 @@ __all__ = [
     "plan",
     "playground",
     "plot",
+    "quantized",
     "receptive_field",
     "resolve",
     "set_backend",
@@ -176,6 +177,7 @@ _MODULES = {
     "kinds": "core.kinds",
     "nn_ops": "running.nn_ops",
     "plot": "inspection.plotting",
+    "quantized": "quantized",
 }
 _NAMES = {
     "networks.comparing.models": ("Comparison", "LayerRow", "compare"),

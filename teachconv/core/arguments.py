@@ -246,6 +246,34 @@ def grouped_shape(shape: Shape, in_channels: int, name: str) -> Shape:
     return (*taps, min(1, channels), channels * multiplier)
 
 
+def cell_inside(cell: Any, name: str, shape: Shape, axes: str) -> Shape:
+    """Return a cell that the caller gave, checked and counted from 0.
+
+    Args:
+        cell: its indices; negative ones count from the end.
+        name: what error messages call the argument.
+        shape: the shape of its array.
+        axes: what messages call the axes: "(n, row, col, channel)".
+
+    Raises:
+        ArgumentError, ArgumentTypeError: if there are more or fewer indices, or one is not an integer.
+        IndexError: if it is outside the shape.
+
+    >>> cell_inside((0, -1), "at", (2, 3), "(row, col)")
+    (0, 2)
+    """
+    try:
+        numbers = [integer(index, name) for index in islice(cell, len(shape) + 1)]
+    except TypeError:
+        raise ArgumentTypeError(f"{name} must be {axes}, {len(shape)} integers; got {brief(cell)}") from None
+    if len(numbers) != len(shape):
+        raise ArgumentError(f"{name} must be {axes}, {len(shape)} integers; got {brief(cell)}")
+    for index, size in zip(numbers, shape, strict=True):
+        if not -size <= index < size:
+            raise IndexError(f"{name} must be inside shape {list(shape)} as {axes}; got {tuple(numbers)}")
+    return tuple(index % size for index, size in zip(numbers, shape, strict=True))
+
+
 def other_order(sizes: Sequence[int | None], layout: str, channels: Any, words: str = "") -> str:
     """Return a hint at the order of axes that an input seems to have, or "".
 

@@ -17,14 +17,16 @@ from threading import Lock
 from typing import Any
 
 from ..backends.reference import exact_product, round_sum, sum_of_cell
-from ..core.arguments import Shape, integer, listed
+from ..core.arguments import cell_inside, listed
 from ..core.calls import Call
 from ..core.dtypes import is_integer
 from ..core.taps import Product, products_of
+from ..quantized.explaining import explain as explain_quantized
+from ..quantized.explaining import is_quantized
 from ..running import nn_ops
 from ..support import tables
 from ..support.devices import call_on_host, lazy_call
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
+from ..support.errors import ArgumentTypeError, brief, is_one_of
 from ..windows.calls import FUNCTIONS, bound_call
 from .pictures import cell_picture, second_cell
 from .winograd_tile import ALGORITHMS, WinogradTile, tile_of
@@ -238,7 +240,8 @@ def explain(
 
     Returns:
         An `Explanation`: ``.value`` and ``.taps``. For a pool these are the cells of its window, in the order
-        of its own axes, those in the padding included; ``.divisor`` is what their sum is divided by.
+        of its own axes, those in the padding included; ``.divisor`` is what their sum is divided by. For a
+        convolution of `teachconv.quantized` see `teachconv.quantized.explain`.
 
     Raises:
         IndexError: if the cell is out of range; the message gives the legal range.
@@ -256,10 +259,14 @@ def explain(
       0,0,0,0     0,1,0,0            1            10       10           10
       0,0,1,0     0,2,0,0            2           100      200          210
     """
+    if is_quantized(op):
+        nn_ops.refuse({"at_input": at_input}, op.__name__, at_input="give at=, a cell of the result")
+        steps: Any = explain_quantized(op, *args, at=at, **kwargs)
+        return steps
     if is_one_of(op, FUNCTIONS):
         nn_ops.refuse({"at_input": at_input}, op.__name__, at_input="give at=, a cell of the result")
         pool, x = bound_call(op, args, kwargs)
-        return pool.explain(x, _inside(at, "at", pool.output_shape, f"({', '.join(pool.layout)})"))
+        return pool.explain(x, cell_inside(at, "at", pool.output_shape, f"({', '.join(pool.layout)})"))
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:
         call, options = nn_ops.call_of(op, *call_on_host(args, kwargs), explain)
@@ -378,21 +385,7 @@ def _cell(cell: Any, name: str, role: str, call: Call) -> Cell:
     shape, layout = call.cells_of(role)
     words = _AXES if "C" in layout else _FILTER_AXES
     axes = f"({', '.join(words[letter] for letter in layout)})"
-    return call.find(role, _inside(cell, name, shape, axes))
-
-
-def _inside(cell: Any, name: str, shape: Shape, axes: str) -> Cell:
-    """A cell of a shape given by the caller, checked and counted from 0."""
-    try:
-        numbers = [integer(index, name) for index in islice(cell, len(shape) + 1)]
-    except TypeError:
-        raise ArgumentTypeError(f"{name} must be {axes}, {len(shape)} integers; got {brief(cell)}") from None
-    if len(numbers) != len(shape):
-        raise ArgumentError(f"{name} must be {axes}, {len(shape)} integers; got {brief(cell)}")
-    for index, size in zip(numbers, shape, strict=True):
-        if not -size <= index < size:
-            raise IndexError(f"{name} must be inside shape {list(shape)} as {axes}; got {tuple(numbers)}")
-    return tuple(index % size for index, size in zip(numbers, shape, strict=True))
+    return call.find(role, cell_inside(cell, name, shape, axes))
 
 
 def _is_float(call: Call) -> bool:

@@ -1,8 +1,7 @@
 """ONNX's convolutions of integers: the sums are exact, then they are rounded as the file says.
 
-ConvInteger gives the sums of (x - x_zero_point)·(w - w_zero_point) in int32. QLinearConv multiplies them by
-x_scale·w_scale / y_scale, rounds half to even, adds y_zero_point and saturates. The scales are float32, and
-so are that factor and the product, as in onnxruntime.
+ConvInteger gives the sums of (x - x_zero_point)·(w - w_zero_point) in int32. QLinearConv rescales them by the
+scheme "onnx" of `teachconv.quantized`, as onnxruntime does.
 """
 
 from __future__ import annotations
@@ -15,6 +14,8 @@ import numpy as np
 
 from ..dialects import onnx as dialect
 from ..inspection.explaining import Explanation, explain
+from ..quantized.calls import rescaling_of
+from ..quantized.schemes import SCHEMES, Rescaling, by_float32
 from ..support import tables
 from ..support.errors import ArgumentError, ArgumentTypeError, brief
 
@@ -30,7 +31,7 @@ class QuantizedConv:
         filters: [out, in / group, rows, cols], int32, without their zero points.
         bias: [out], int32; or None.
         x_zero_point: the integer that stands for 0 in x, and with which x is padded.
-        scale: what the sums of each filter are multiplied by, float32; None if they are the result.
+        rescaling: what the sums of each filter are multiplied by; None if they are the result.
         y_zero_point: what is added to the rounded products.
         dtype: of the result.
         attributes: those of Conv.
@@ -40,7 +41,7 @@ class QuantizedConv:
     filters: np.ndarray
     bias: np.ndarray | None
     x_zero_point: int
-    scale: np.ndarray | None
+    rescaling: Rescaling | None
     y_zero_point: int
     dtype: np.dtype[Any]
     attributes: Mapping[str, Any]
@@ -52,10 +53,12 @@ class QuantizedConv:
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Return the result for x, int8 or uint8 [batch, channels, rows, cols]."""
         sums = self.sums(x)
-        if self.scale is None:
+        if self.rescaling is None:
             return sums
-        limits, wanted = np.iinfo(self.dtype), np.rint(self._scaled(sums, slice(None))) + self.y_zero_point
-        return np.clip(wanted, limits.min, limits.max).astype(self.dtype)
+        limits = np.iinfo(self.dtype)
+        *_, (_, rescaled) = by_float32(np.moveaxis(sums, 1, -1), self.rescaling)
+        y = np.clip(rescaled + self.y_zero_point, limits.min, limits.max).astype(self.dtype)
+        return np.moveaxis(y, -1, 1)
 
     def explain(self, x: np.ndarray, at: Sequence[int]) -> QuantizedExplanation:
         """Explain one cell: its taps without zero points, the sum, the scale, and the rounded value.
@@ -72,10 +75,6 @@ class QuantizedConv:
         if getattr(x, "dtype", None) not in (np.int8, np.uint8):
             raise ArgumentTypeError(f"x must be an array of int8 or uint8; got {brief(x)}")
         return x.astype(np.int32) - np.int32(self.x_zero_point), self.filters, self.bias
-
-    def _scaled(self, sums: Any, channel: Any) -> Any:
-        assert self.scale is not None
-        return np.float32(sums) * self.scale.reshape(-1, *[1] * (self.filters.ndim - 2))[channel]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,12 +97,12 @@ class QuantizedExplanation(tables.Report):
     def _table(self) -> tables.Table:
         conv, total, inner = self.conv, self.sum.value, self.sum._table()
         notes = [f"input values are less the zero point {conv.x_zero_point}, and filter values less theirs"]
-        if conv.scale is not None:
-            channel = self.sum.cell[1]
-            scaled = conv._scaled(total, channel).item()
-            whole, zero = int(np.rint(scaled)), conv.y_zero_point
+        if conv.rescaling is not None:
+            r, zero = conv.rescaling.of_channel(self.sum.cell[1]), conv.y_zero_point
+            _, (_, scaled), (how, rounded) = by_float32(total, r)
+            whole = int(rounded)
             notes += [
-                f"{total} · {conv.scale[channel]:g} = {scaled:g}, which is rounded, half to even, to {whole}",
+                f"{total} · {r.factor:g} = {scaled:g}; {how}: {whole}",
                 f"{whole} + zero point {zero} = {whole + zero}, in {conv.dtype} {self.value}",
             ]
         return replace(inner, caption=self._headline(), notes=[*inner.notes, *notes])
@@ -134,11 +133,12 @@ def quantized(op_type: str, operands: Sequence[Any], attributes: Mapping[str, An
         return value.reshape(-1, *[1] * (filters.ndim - 1))
 
     filters = filters.astype(np.int32) - number("w_zero_point", True).astype(np.int32)
-    scale, zero = None, np.int32(0)
+    rescaling, zero = None, np.int32(0)
     if op_type == "QLinearConv":
-        scale = (number("x_scale") * number("w_scale", True) / number("y_scale")).ravel()
-        scale, zero = np.broadcast_to(scale, len(filters)), number("y_zero_point").ravel()[0]
-    facts = filters, given.get("B"), number("x_zero_point").item(), scale, int(zero), zero.dtype
+        scales = number("x_scale").ravel(), number("w_scale", True).ravel(), number("y_scale").ravel()
+        rescaling = rescaling_of(SCHEMES["onnx"], scales, None, False, len(filters))
+        zero = number("y_zero_point").ravel()[0]
+    facts = filters, given.get("B"), number("x_zero_point").item(), rescaling, int(zero), zero.dtype
     return QuantizedConv(op_type, *facts, dict(attributes))
 
 

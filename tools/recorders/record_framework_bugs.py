@@ -17,7 +17,9 @@ TARGET = Path(__file__).parents[2] / "tests" / "recorded" / "framework_bugs.json
 SETUP = {
     "tensorflow": "import numpy as np, tensorflow as tf; ones = lambda *s: np.ones(s, 'float32')",
     "jax": "import numpy as np; from jax import lax; ones = lambda *s: np.ones(s, 'float32')",
-    "torch": "import numpy as np, torch, torch.nn.functional as F; ones, zeros = torch.ones, torch.zeros",
+    "torch": "import numpy as np, torch, torch.nn.functional as F; ones, zeros = torch.ones, torch.zeros\n"
+             "torch.backends.quantized.engine, q = 'fbgemm', torch.ops.quantized\n"
+             "quantized = lambda array: torch._make_per_tensor_quantized_tensor(array, 1.0, 0)",
     "keras on torch": "import numpy as np, keras; ones = lambda *s: np.ones(s, 'float32')",
 }
 # (framework, what is wrong, its call, teachconv's call or why there is none)
@@ -70,6 +72,17 @@ BUGS = (
     ("torch", "No input channels: one output channel per filter is lost.",
      "tuple(F.conv2d(zeros(1, 0, 4, 4), zeros(3, 0, 3, 3), padding=1).shape)",
      "tc.dialects.torch.conv2d(zeros(1, 0, 4, 4), zeros(3, 0, 3, 3), padding=1).shape"),
+    ("torch", "fbgemm adds pairs of products in 16 bits, which saturate, in depthwise filters of 3x3 with padding.",
+     "q.conv2d(quantized(torch.full((1, 8, 3, 3), 255, dtype=torch.uint8)), q.conv2d_prepack(quantized(torch.full((8, 1, 3, 3), "
+     "127, dtype=torch.int8)), None, [1, 1], [1, 1], [1, 1], 8), 2000.0, 0).int_repr()[0, 0]",
+     "tc.quantized.depthwise_conv2d(np.full((1, 3, 3, 8), 255, 'uint8'), np.full((3, 3, 8, 1), 127, 'int8'), x_scale=1.0, "
+     "x_zero_point=0, w_scale=1.0, y_scale=2000.0, y_zero_point=0, padding=1, scheme='torch')[0, :, :, 0]"),
+    ("torch", "fbgemm takes the stride of rows as 1 where a transposed filter has two rows and both numbers of channels are "
+     "multiples of 8. It saturates there, too.",
+     "q.conv_transpose2d(quantized(torch.ones((1, 8, 2, 1), dtype=torch.uint8)), q.conv_transpose2d_prepack(quantized("
+     "torch.ones((8, 8, 2, 1), dtype=torch.int8)), None, [2, 1], [0, 0], [0, 0], [1, 1], 1), 1.0, 0).int_repr()[0, 0]",
+     "tc.quantized.conv2d_transpose(np.ones((1, 2, 1, 8), 'uint8'), np.ones((2, 1, 8, 8), 'int8'), x_scale=1.0, x_zero_point=0, "
+     "w_scale=1.0, y_scale=1.0, y_zero_point=0, strides=(2, 1), padding='VALID', scheme='torch')[0, :, :, 0]"),
     ("keras on torch", "An unknown padding word is accepted, and means \"valid\".",
      "tuple(keras.ops.conv(ones(1, 5, 5, 1), ones(3, 3, 1, 1), padding='full').shape)",
      "tc.dialects.keras.conv(ones(1, 5, 5, 1), ones(3, 3, 1, 1), padding='full').shape"),
