@@ -27,6 +27,7 @@ from ..graph import (
     reduce_mean,
     reduce_sum,
     reshape,
+    shape,
     square,
 )
 from ..graph.framework.op_def import is_trainable
@@ -225,6 +226,14 @@ def _clip(probabilities: Any) -> Any:
     return minimum(maximum(probabilities, epsilon()), 1 - epsilon())
 
 
+def _beside(losses: Any, weights: Any) -> Any:
+    """Return weights with as many axes as losses, where a last axis of 1 is the difference, as Keras does."""
+    more = len(losses.shape) - len(weights.shape)
+    if more == 1 and losses.shape[-1] == 1:
+        return expand_dims(weights, -1)
+    return reshape(weights, shape(losses)) if more == -1 and weights.shape[-1] == 1 else weights
+
+
 # ---------------------------------------------------------------------------------------------
 # Classes: the mean over the batch, and what a model checks before it trains
 # ---------------------------------------------------------------------------------------------
@@ -260,18 +269,26 @@ class Loss(FunctionWrapper):
         name: the name in logs; None for that of the class.
     """
 
-    def __call__(self, y_true: Any, y_pred: Any) -> Any:
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         """Return the mean over the batch, a scalar.
 
         Args:
             y_true: the targets.
             y_pred: the predictions.
+            sample_weight: what the losses are multiplied with before their mean: a number, or [batch]; a last
+                axis of 1 may be there or not. The sum is divided by the number of losses, not by the weights.
 
         Returns:
             A tensor without axes.
+
+        >>> float(MeanSquaredError()([[0.0], [0.0]], [[1.0], [2.0]], sample_weight=[3.0, 1.0]))
+        3.5
         """
         with name_scope(self.name):
-            return reduce_mean(self.call(y_true, y_pred))
+            losses = self.call(y_true, y_pred)
+            if sample_weight is not None:
+                losses = losses * _beside(losses, cast(sample_weight, losses.dtype))
+            return reduce_mean(losses)
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
         """Return the labels in the dtype in which they enter the graph.

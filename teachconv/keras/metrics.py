@@ -110,6 +110,36 @@ class Metric(FunctionWrapper):
         return self.result()
 
 
+class CompileMetrics:
+    """The metrics of `compile` as one, by whose names their means are known.
+
+    Keras: keras/src/trainers/compile_utils.py.
+    """
+
+    name = "compile_metrics"
+
+    def __init__(self) -> None:
+        self.metrics: list[Metric] = []  # until the first labels say which accuracy is meant
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Add a batch; weights change nothing, because in Keras they go with ``weighted_metrics``."""
+        for each in self.metrics:
+            each.update_state(y_true, y_pred)
+
+    def result(self) -> dict[str, Any]:
+        """Return the means by their names."""
+        return {each.name: each.result() for each in self.metrics}
+
+    def precise(self) -> dict[str, Any]:
+        """Return the means by their names, in float64."""
+        return {each.name: each.precise() for each in self.metrics}
+
+    def reset_state(self) -> None:
+        """Forget all samples."""
+        for each in self.metrics:
+            each.reset_state()
+
+
 def _sparse_matches(y_true: Any, y_pred: Any) -> Any:
     """Return whether the largest score is that of the class of each sample."""
     found = argmax(y_pred, -1)
