@@ -197,6 +197,7 @@ class Functional(Model):
     _takes_several = True
 
     def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **more: Any):
+        inputs, outputs = (list(ends) if isinstance(ends, tuple) else ends for ends in (inputs, outputs))
         for argument, values in (("inputs", as_list(inputs)), ("outputs", as_list(outputs))):
             for value in values or [None]:
                 check_type(value, KerasTensor, f"{argument} must be tensors that Input or a layer returned")
@@ -205,8 +206,9 @@ class Functional(Model):
 
     def _connect_ends(self, inputs: Any, outputs: Any) -> list[Layer]:
         """Set where the model begins and ends; return the layers between."""
-        begin = list(inputs) if isinstance(inputs, (list, tuple)) and len(inputs) > 1 else as_list(inputs)[0]
-        end = list(outputs) if isinstance(outputs, (list, tuple)) else outputs
+        begin, end = (
+            list(ends) if len(as_list(ends)) > 1 else as_list(ends)[0] for ends in (inputs, outputs)
+        )
         self._steps, layers = _map_graph(as_list(begin), as_list(end))
         self._ends: tuple[Any, Any] | None = (begin, end)
         self.input_shape, self.output_shape, self.built = shape_of(begin), shape_of(end), True
@@ -255,8 +257,8 @@ class Functional(Model):
 
         Args:
             inputs: the value of the input, or a list with one value for each input.
-            step: called for each tensor in order, with the tensor and the value, or list of values, of
-                its layer's inputs; returns the value of the tensor.
+            step: called for each call of a layer in order, with a tensor that it returns and the value, or
+                list of values, of the layer's inputs; returns the value of the tensor, or of all `siblings`.
 
         Returns:
             The value of the output, or a list of the outputs' values.
@@ -266,8 +268,12 @@ class Functional(Model):
             raise ArgumentError(f"model {brief(self.name)} takes {count} tensors in a list; got {len(begin)}")
         found = dict(zip(map(id, self.inputs), begin, strict=True))
         for tensor in self._steps:
+            if id(tensor) in found:  # another tensor of the same call has come before
+                continue
             given = [found[id(source)] for source in tensor.sources]
-            found[id(tensor)] = step(tensor, given if isinstance(tensor.source, list) else given[0])
+            value = step(tensor, given if isinstance(tensor.source, list) else given[0])
+            values = value if len(tensor.siblings) > 1 else [value]
+            found = dict(zip(map(id, tensor.siblings), values, strict=True)) | found
         outputs = [found[id(tensor)] for tensor in self.outputs]
         return outputs if isinstance(self.output, list) else outputs[0]
 
@@ -302,7 +308,7 @@ class Functional(Model):
 
         def shape(tensor: KerasTensor, source: Any) -> Any:
             before = max((found[id(each)] for each in tensor.sources), key=sees)
-            found[id(tensor)] = before + tensor.layer.geometries(source)
+            found.update(dict.fromkeys(map(id, tensor.siblings), before + tensor.layer.geometries(source)))
             return tensor.layer.compute_output_shape(source)
 
         self.walk(input_shape, shape)

@@ -139,6 +139,18 @@ def test_ops_have_keras_words():
         ops.segment_sum  # noqa: B018
 
 
+def test_a_layer_of_two_tensors_runs_once_for_both():
+    """Its batch normalisation updates the averages once in each step; the weights have Keras' order."""
+    found = script.several(keras)
+    assert set(found) == set(KERAS["several"])
+    for name, theirs in KERAS["several"].items():
+        if name in ("names", "shapes"):
+            assert found[name] == theirs
+        else:
+            for mine, other in zip(found[name], theirs, strict=True):
+                np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
 def test_random_tensors_have_a_seed_for_each_call_or_one_for_all():
     """The values are not Keras': the shape, the bounds, and what a seed repeats are."""
     draw = keras.random.uniform

@@ -222,6 +222,40 @@ def weighted(keras, tape, dataset):
     return found
 
 
+def several(keras):
+    """A layer and a model that return two tensors, as layers of a model: shapes, outputs, training and weights."""
+
+    class Halves(keras.layers.Layer):
+        def __init__(self, **more):
+            super().__init__(**more)
+            self.norm = keras.layers.BatchNormalization(momentum=0.5)
+
+        def call(self, inputs):
+            y = self.norm(inputs)
+            return y[:, :2], y[:, 1:]
+
+    inputs = keras.Input((3,), name="inputs")
+    left, right = Halves(name="halves")(inputs)
+    dense = keras.layers.Dense(2, kernel_initializer="ones", name="dense")
+    pair = keras.Model(inputs, (dense(right), left), name="pair")
+    again = keras.Input((3,), name="again")
+    first, second = pair(again)
+    total = keras.layers.Add(name="total")([first, second])
+    model = keras.Model([again], [keras.layers.Dense(1, kernel_initializer="ones", name="end")(total)])
+    model.compile(keras.optimizers.SGD(0.0625), "mse")
+    history = model.fit(X, Y, batch_size=4, epochs=2, shuffle=False, verbose=0).history
+    inside = keras.Model(pair.input, pair.get_layer("halves").output[1])
+    return {
+        "shapes": [list(shape) for shape in pair.output_shape],
+        "names": [layer.name for layer in (*pair.layers, *model.layers)],
+        "loss": history["loss"],
+        "pair": [np.asarray(each).tolist() for each in pair.predict(X, verbose=0)],
+        "model": model.predict(X, verbose=0).tolist(),
+        "inside": inside.predict(X, verbose=0).tolist(),
+        "weights": [np.asarray(each).tolist() for each in model.get_weights()],
+    }
+
+
 def numbers(keras, tf):
     """Three steps of Adadelta, a divergence, and a cloned model's outputs with the weights of the first."""
     weight, found = tf.Variable(W[0]), {"adadelta": []}
@@ -264,6 +298,7 @@ def main():
         "numbers": numbers(keras, tensorflow),
         "pictures": pictures(keras),
         "steps": own_steps(keras, tensorflow.GradientTape),
+        "several": several(keras),
         "weighted": weighted(
             keras, tensorflow.GradientTape, lambda parts: tensorflow.data.Dataset.from_tensor_slices(parts).batch(3)
         ),
