@@ -97,11 +97,16 @@ class ArrayBatches:
         rng.shuffle(self._order)
 
     def __iter__(self) -> Iterator[Parts]:
-        x, y, sample_weight = self._parts
         for start in range(0, len(self._order), self._size):
             rows = self._order[start : start + self._size]
-            samples = [each[rows] for each in x] if isinstance(x, list) else x[rows]
-            yield samples, *(None if each is None else each[rows] for each in (y, sample_weight))
+            x, y, sample_weight = (_rows_of(part, rows) for part in self._parts)
+            yield x, y, sample_weight
+
+
+def _rows_of(part: Any, rows: Any) -> Any:
+    if isinstance(part, list):
+        return [each[rows] for each in part]
+    return None if part is None else part[rows]
 
 
 _MOST = 100_000  # batches of an iterable that does not say how many it has
@@ -242,8 +247,7 @@ def check_y(model: Any, y: Any, x: Any, name: str = "y") -> np.ndarray:
             f"model {brief(model.name)} has {len(model.output_shape)} outputs, and a loss here takes one: "
             "write the training step with a GradientTape"
         )
-    checked: np.ndarray = model.loss.check(array, model.output_shape, model.dtype)
-    return checked
+    return model.loss.check(array, model.output_shape, model.dtype)
 
 
 def check_weights(model: Any, sample_weight: Any, y: Any, x: Any) -> Any:

@@ -10,6 +10,7 @@ for each batch size.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -425,7 +426,7 @@ class Trainer(Layer):
         return {name: float(np.mean(value)) for name, value in _by_name(logs).items()}
 
     @property
-    def metrics(self) -> list[metric.Metric]:
+    def metrics(self) -> list[Any]:
         """The mean of the loss, the metrics that are attributes of the model, and those of `compile` as one.
 
         Override it to say which metrics each epoch resets.
@@ -449,9 +450,8 @@ class Trainer(Layer):
         self, data: Parts, size: int, steps: Any, name_x: str = "x", name_y: str = "y"
     ) -> ArrayBatches | Stream:
         """Return the batches of samples, labels and weights, checked."""
-        return batches_of(
-            lambda *parts: self._checked(*parts, name_x, name_y or "y"), data, size, steps, name_x
-        )
+        check = partial(self._checked, name_x=name_x, name_y=name_y or "y")
+        return batches_of(check, data, size, steps, name_x)
 
     def _samples(self, x: Any, size: int, steps: Any) -> ArrayBatches | Stream:
         """Return the batches of samples alone, checked."""

@@ -127,7 +127,7 @@ def picture_before(executable: Executable) -> GraphPicture:
 
 def picture_after(executable: Executable, stats: Iterable[NodeStats]) -> GraphPicture:
     """Return the graph that ran, with the actual shapes."""
-    gives = {node.name: _gives(node) for node in stats}
+    gives = {node.name: gives_of(node) for node in stats}
     marks = {
         **{r.into: "folded" for r in executable.rewrites if r.optimizer == "constant folding"},
         **{r.into: "fused" for r in executable.rewrites if r.optimizer == "remapper"},
@@ -144,7 +144,8 @@ def _arguments(executable: Executable) -> list[NodeDef]:
     return [node for node in executable.subgraph.nodes.values() if node.op == "_Arg"]
 
 
-def _gives(node: NodeStats) -> str:
+def gives_of(node: NodeStats) -> str:
+    """Return the shapes and dtypes of what a node returned."""
     return ", ".join(f"{list(shape)} {dtype}" for shape, dtype in zip(node.shapes, node.dtypes, strict=True))
 
 

@@ -132,8 +132,7 @@ KERNEL_PARTS = (
 @cache
 def _kernel_files() -> dict[str, str]:
     """Return TensorFlow's file of each class of a kernel that convolves, as recorded."""
-    files: dict[str, str] = json.loads(_FILES.read_text(encoding="utf-8"))["classes"]
-    return files
+    return json.loads(_FILES.read_text(encoding="utf-8"))["classes"]
 
 
 @cache

@@ -197,8 +197,7 @@ def _packed_list(items: Sequence[Any], dtype: Any, name: str, graph: Graph) -> T
                 array = to_array(item, dtype, f"{name}[{index}]")
                 value = {"value": frozen(array), "dtype": array.dtype}
                 parts.append(apply_op("Const", str(index), [], value))
-    packed_parts: Tensor = apply_op("Pack", scope, [parts], {})
-    return packed_parts
+    return apply_op("Pack", scope, [parts], {})
 
 
 def _as_tensor(
