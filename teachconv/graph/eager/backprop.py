@@ -309,10 +309,8 @@ class GradientTape:
             lambda tensor: producers.get(id(tensor)),
             scope=self._name_scope,
         )
-        found: list[Any] = [None] * len(sources)
-        for index, grad in zip(known, grads, strict=True):
-            found[index] = grad
-        return found
+        found = dict(zip(known, grads, strict=True))
+        return [found.get(index) for index in range(len(sources))]
 
     def _name_scope(self, op: Any) -> AbstractContextManager[Any]:
         graph = current_graph()

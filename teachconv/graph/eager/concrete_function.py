@@ -293,13 +293,11 @@ CALL = Part(
 )
 
 
+@dataclass
 class _Leaf:
     """A leaf of a result that is not a tensor: every call returns it unchanged."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any):
-        self.value = value
+    value: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,10 +396,8 @@ def _call_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
     if missing:
         _extend(op, function.with_outputs(missing))
     found = _call(backward, op.get_attr("f"), op.outputs, grads)
-    in_grads: list[Any] = [None] * len(op.inputs)
-    for index, grad in zip(backward.inputs, found, strict=True):
-        in_grads[index] = grad
-    return tuple(in_grads)
+    in_grads = dict(zip(backward.inputs, found, strict=True))
+    return tuple(in_grads.get(index) for index in range(len(op.inputs)))
 
 
 def _call(

@@ -35,9 +35,7 @@ class InputLayer(Layer):
         self.shape = check_sizes(shape, "shape")
         self.batch_size = None if batch_size is None else positive(batch_size, "batch_size")
         super().__init__(**more)
-        self.build_for((self.batch_size, *self.shape))
-        assert self.output_shape is not None
-        self._node: KerasTensor = KerasTensor(self.output_shape, self.dtype, self, None)
+        self._node = self._results(self.build_for((self.batch_size, *self.shape)), None)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the input."""
