@@ -481,6 +481,5 @@ def _map_graph(
         farthest[tensor.layer] = depth
         for source in tensor.sources:
             depths[id(source)] = max(depth + 1, depths.get(id(source), 0))
-    begin = {tensor.layer: -1 for tensor in inputs if tensor.source is None}
-    reached = begin | reached
+    reached = {tensor.layer: -1 for tensor in inputs if tensor.source is None} | reached
     return steps, sorted(reached, key=lambda layer: (-farthest[layer], reached[layer]))
