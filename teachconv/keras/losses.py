@@ -247,7 +247,13 @@ class FunctionWrapper:
         name: the name in logs; None for that of the class.
     """
 
-    _of: Any = None  # the function of a class
+    _of: Any = None
+
+    def __init_subclass__(cls, of: Callable[..., Any] | None = None, **kwargs: Any) -> None:
+        """Let a class statement name the function, as in ``class MeanSquaredError(Loss, of=...)``."""
+        super().__init_subclass__(**kwargs)
+        if of is not None:
+            cls._of = staticmethod(of)
 
     def __init__(self, function: Callable[[Any, Any], Any] | None = None, name: str | None = None):
         self._function = function
@@ -327,7 +333,7 @@ class _Named(Loss):
         return y.astype(dtype, copy=False)
 
 
-class MeanSquaredError(_Named):
+class MeanSquaredError(_Named, of=mean_squared_error):
     """The mean of the squared differences.
 
     Args:
@@ -335,19 +341,13 @@ class MeanSquaredError(_Named):
         **unknown: Keras' other arguments, which are refused by name.
     """
 
-    _of = staticmethod(mean_squared_error)
 
-
-class MeanAbsoluteError(_Named):
+class MeanAbsoluteError(_Named, of=mean_absolute_error):
     """The mean of the absolute differences; arguments as in `MeanSquaredError`."""
 
-    _of = staticmethod(mean_absolute_error)
 
-
-class KLDivergence(_Named):
+class KLDivergence(_Named, of=kl_divergence):
     """The mean of `kl_divergence`; arguments as in `MeanSquaredError`."""
-
-    _of = staticmethod(kl_divergence)
 
 
 class _Crossentropy(_Named):
@@ -362,7 +362,7 @@ class _Crossentropy(_Named):
         return self._of(y_true, y_pred, self.from_logits)
 
 
-class BinaryCrossentropy(_Crossentropy):
+class BinaryCrossentropy(_Crossentropy, of=binary_crossentropy):
     """The mean of `binary_crossentropy`: labels are 1 for yes and 0 for no.
 
     Args:
@@ -375,20 +375,17 @@ class BinaryCrossentropy(_Crossentropy):
     0.693
     """
 
-    _of = staticmethod(binary_crossentropy)
 
-
-class CategoricalCrossentropy(_Crossentropy):
+class CategoricalCrossentropy(_Crossentropy, of=categorical_crossentropy):
     """The mean of `categorical_crossentropy`: labels are probabilities, mostly one-hot.
 
     Arguments as in `BinaryCrossentropy`.
     """
 
-    _of = staticmethod(categorical_crossentropy)
     _hint = '; integers go with "sparse_categorical_crossentropy"'
 
 
-class SparseCategoricalCrossentropy(_Crossentropy):
+class SparseCategoricalCrossentropy(_Crossentropy, of=sparse_categorical_crossentropy):
     """The mean of `sparse_categorical_crossentropy`: labels are integers.
 
     Arguments as in `BinaryCrossentropy`.
@@ -397,8 +394,6 @@ class SparseCategoricalCrossentropy(_Crossentropy):
     >>> float(loss([0, 1], [[0.0, 0.0], [0.0, 0.0]])).__round__(3)
     0.693
     """
-
-    _of = staticmethod(sparse_categorical_crossentropy)
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
         """Return the labels as int64, without a last axis of 1; raise unless they are legal classes."""

@@ -176,14 +176,12 @@ class Mean(_Named):
         self._add(values, sample_weight)
 
 
-class SparseCategoricalAccuracy(_Named):
+class SparseCategoricalAccuracy(_Named, of=_sparse_matches):
     """How often the largest score is that of the true class; labels are integers.
 
     >>> float(SparseCategoricalAccuracy()([1, 0], [[0.1, 0.9], [0.2, 0.8]]))
     0.5
     """
-
-    _of = staticmethod(_sparse_matches)
 
 
 class CategoricalAccuracy(_Named):
@@ -217,24 +215,20 @@ class BinaryAccuracy(Metric):
         return equal(above, cast(reshape(y_true, shape(y_pred)), "float64"))
 
 
-class MeanSquaredError(_Named):
+class MeanSquaredError(_Named, of=mean_squared_error):
     """The mean of the squared differences.
 
     >>> float(MeanSquaredError()([[0.0, 0.0]], [[1.0, 3.0]]))
     5.0
     """
 
-    _of = staticmethod(mean_squared_error)
 
-
-class MeanAbsoluteError(_Named):
+class MeanAbsoluteError(_Named, of=mean_absolute_error):
     """The mean of the absolute differences.
 
     >>> float(MeanAbsoluteError()([[0.0, 0.0]], [[1.0, -3.0]]))
     2.0
     """
-
-    _of = staticmethod(mean_absolute_error)
 
 
 _CLASSES = BinaryAccuracy, CategoricalAccuracy, SparseCategoricalAccuracy, MeanAbsoluteError, MeanSquaredError

@@ -235,7 +235,9 @@ class Layer:
             raise ArgumentError(
                 f"{key} of {kind} is not in teachconv.keras; leave it out; got {brief(value)}"
             )
-        known = [*_parameters(type(self)), "name", "trainable", "dtype", "input_shape"]
+        code = type(self).__init__.__code__
+        own = code.co_varnames[1 : code.co_argcount]
+        known = [*own, "name", "trainable", "dtype", "input_shape"]
         raise ArgumentTypeError(f"{kind} has no argument {brief(key)}{suggestion(key, known)}")
 
     # --- what a subclass defines -----------------------------------------------------------------
@@ -664,9 +666,3 @@ def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) ->
             )
     for variable, array in zip(variables, arrays, strict=True):
         variable.assign(array.astype(variable.dtype))
-
-
-def _parameters(layer: type) -> list[str]:
-    """Return the names of the arguments that a layer's class defines itself."""
-    code = layer.__init__.__code__  # type: ignore[misc]
-    return list(code.co_varnames[1 : code.co_argcount])
