@@ -133,8 +133,7 @@ class Model(Trainer):
             ValueError: if its ``call`` uses more than layers.
         """
         several = isinstance(self.input_shape, list)
-        shapes: Any = self.input_shape if several else [self.input_shape]
-        inputs = [InputLayer(shape[1:], shape[0], name="input", dtype=self.dtype).output for shape in shapes]
+        inputs = [_input_of(shape, self.dtype, "input").output for shape in as_list(self.input_shape)]
         try:
             return Functional(inputs, self.call(inputs if several else inputs[0]), name=self.name)
         except Exception as error:  # whatever the code of a user raises for a tensor without a value
@@ -279,19 +278,17 @@ class Functional(Model):
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the result of the last layer."""
-
-        def run(tensor: KerasTensor, source: Any) -> Any:
-            return tensor.layer(source, **{"training": training, **tensor.arguments})
-
-        return self.walk(inputs, run)
+        return self.walk(
+            inputs,
+            lambda tensor, source: tensor.layer(source, **{"training": training, **tensor.arguments}),
+        )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the output."""
-
-        def shape(tensor: KerasTensor, source: Any) -> Any:
-            return tensor.layer._explain(tensor.layer.compute_output_shape, source)
-
-        return self.walk(input_shape, shape)
+        return self.walk(
+            input_shape,
+            lambda tensor, source: tensor.layer._explain(tensor.layer.compute_output_shape, source),
+        )
 
     def check_weights(self, input_shape: Any) -> None:
         """Raise unless every layer's weights fit an input of this shape."""
