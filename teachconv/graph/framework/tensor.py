@@ -65,14 +65,10 @@ Operator = Callable[[Any, Any], Any]
 
 def _operator(name: str) -> tuple[Operator, Operator]:
     """Return the two methods of a binary operator: with the tensor on the left, and on the right."""
-
-    def _left(self: Any, other: Any) -> Any:
-        return _binary(name, self, other)
-
-    def _right(self: Any, other: Any) -> Any:
-        return _binary(name, other, self)
-
-    return _left, _right
+    return (
+        lambda self, other: _binary(name, self, other),
+        lambda self, other: _binary(name, other, self),
+    )
 
 
 class Operators:
