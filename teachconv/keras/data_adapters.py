@@ -256,7 +256,12 @@ def check_weights(model: Any, sample_weight: Any, y: Any, x: Any) -> Any:
         return None
     if y is None:
         raise ArgumentTypeError(f"sample_weight goes with labels; got {brief(sample_weight)} without y")
-    return _for_each(sample_weight, "sample_weight", "weight", x).astype(model.dtype, copy=False)
+    array = _for_each(sample_weight, "sample_weight", "weight", x)
+    if not array.size:
+        raise ArgumentError(
+            f"sample_weight must hold a number for each sample; got shape {shape_text(array.shape)}"
+        )
+    return array.astype(model.dtype, copy=False)
 
 
 def _for_each(values: Any, name: str, noun: str, x: Any) -> np.ndarray:

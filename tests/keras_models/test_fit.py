@@ -186,6 +186,7 @@ def test_weights_of_samples_that_do_not_fit_are_refused():
     model.compile("sgd", "mse", metrics=["mae"])
     for weights, message in (
         ([1.0], "sample_weight must have a weight for each of the 8 samples; got 1"),
+        (np.ones((8, 0)), r"sample_weight must hold a number for each sample; got shape \(8, 0\)"),
         (np.full(8, np.nan), r"sample_weight must be finite; sample_weight\[0\] is nan"),
     ):
         with pytest.raises(ValueError, match=message):
