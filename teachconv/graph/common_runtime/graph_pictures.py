@@ -227,9 +227,8 @@ def chrome_trace(metadata: RunMetadata) -> str:
 def _edges(metadata: RunMetadata) -> Iterator[tuple[NodeStats, NodeStats]]:
     """Yield, for each value that one node gives to another, its maker and its user."""
     ran = {node.name: node for node in metadata.nodes}
-    if metadata.after is None:
-        return
+    nodes = metadata.after.nodes if metadata.after else {}
     for name, node in ran.items():
-        for source in dict.fromkeys(source for source, _ in metadata.after.nodes[name].inputs):
+        for source in dict.fromkeys(source for source, _ in nodes[name].inputs):
             if source in ran:
                 yield ran[source], node
