@@ -51,7 +51,7 @@ from .eager.backprop import GradientTape
 from .eager.concrete_function import ConcreteFunction
 from .eager.def_function import Function, function
 from .find_source import find_source
-from .framework.config import ConfigProto, RunOptions, list_physical_devices
+from .framework.config import ConfigProto, GPUOptions, RunOptions, list_physical_devices
 from .framework.context import executing_eagerly, get_default_graph, get_default_session, init_scope
 from .framework.eager_tensor import EagerTensor
 from .framework.errors import (
@@ -97,6 +97,7 @@ __all__ = [
     "EagerTensor",
     "FailedPreconditionError",
     "Function",
+    "GPUOptions",
     "GradientTape",
     "Graph",
     "GraphKeys",

@@ -36,6 +36,7 @@ from . import (
     onnx_export,  # noqa: F401  (registers models)
     ops,
     optimizers,
+    random,
     regularizers,
     utils,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "models",
     "ops",
     "optimizers",
+    "random",
     "regularizers",
     "utils",
 ]

@@ -96,8 +96,7 @@ def get(identifier: Any) -> Callable[[Any], Any]:
     """
     if identifier is None:
         return linear
-    function: Callable[[Any], Any] = look_up(identifier, _BY_NAME, "activation")
-    return function
+    return look_up(identifier, _BY_NAME, "activation")
 
 
 class Replaceable:

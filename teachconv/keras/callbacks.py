@@ -184,7 +184,8 @@ class _Monitor(Callback):
     def _direction(self) -> str:
         """Return what "auto" stands for: "min" for the loss, else what the metric of that name says."""
         name = self.monitor.removeprefix("val_")
-        kinds = {each.name: type(each).__name__ for each in self.model.metrics}
+        metrics = [*self.model.metrics, *self.model.compiled_metrics.metrics]
+        kinds = {each.name: type(each).__name__ for each in metrics}
         for ending, direction in (("Accuracy", "max"), ("Error", "min")):
             if kinds.get(name, "").endswith(ending):
                 return direction

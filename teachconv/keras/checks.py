@@ -88,7 +88,7 @@ def check_list(value: Any, name: str, of: str) -> list[Any]:
     return list(value or ())
 
 
-_OWN_LOSS = "compile takes a loss of your own, a function of (y_true, y_pred), which can weigh"
+_OWN_LOSS = "fit takes sample_weight, and compile a loss of your own, a function of (y_true, y_pred)"
 _CLIP = "a train_step of your own can clip the gradients"
 _INSTEAD = {
     "class_weight": _OWN_LOSS,
@@ -97,7 +97,6 @@ _INSTEAD = {
     "global_clipnorm": _CLIP,
     "label_smoothing": "smooth the labels: y * (1 - a) + a / classes",
     "loss_weights": _OWN_LOSS,
-    "sample_weight": _OWN_LOSS,
     "validation_freq": "a callback can call evaluate in on_epoch_end",
     "weight_decay": "kernel_regularizer of the layers adds the squares of the weights to the loss",
 }
@@ -105,7 +104,7 @@ _INSTEAD = {
 
 # Values that an unsupported argument may have because they change nothing: Keras' defaults, mostly None.
 _NOTHING: dict[str, tuple[Any, ...]] = {
-    **dict.fromkeys(("class_weight", "loss_weights", "sample_weight", "weighted_metrics"), (None,)),
+    **dict.fromkeys(("class_weight", "loss_weights", "weighted_metrics"), (None,)),
     **dict.fromkeys(("callbacks", "clipnorm", "clipvalue", "global_clipnorm", "loss_scale_factor"), (None,)),
     **dict.fromkeys(("ema_overwrite_frequency", "gradient_accumulation_steps"), (None,)),
     **dict.fromkeys(("dtype", "ignore_class"), (None,)),

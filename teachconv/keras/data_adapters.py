@@ -1,5 +1,7 @@
 """The batches for `fit`, `evaluate` and `predict`: cut from arrays, or supplied by a dataset.
 
+A batch is (x, y, sample_weight), with None for what there is not.
+
 Keras: keras/src/trainers/data_adapters.
 """
 
@@ -17,30 +19,51 @@ from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from .checks import as_numpy, check_number, shape_text
 from .layers.layer import Layer, any_batch, are_several, as_list
 
+Parts = tuple[Any, Any, Any]  # samples, labels and weights
+
+
+def parts_of(data: Any) -> Parts:
+    """Return samples, labels and weights of a batch that is a tuple of them, or the samples alone.
+
+    >>> parts_of(("x", "y")), parts_of("x")
+    (('x', 'y', None), ('x', None, None))
+    """
+    x, y, sample_weight, *_ = (*(data if isinstance(data, tuple) else (data,)), None, None)
+    return x, y, sample_weight
+
+
+def one_of(batch: Parts) -> Any:
+    """Return a batch as the steps of a model take it: a tuple of what there is, or the samples alone."""
+    given = tuple(part for part in batch if part is not None)
+    return given if len(given) > 1 else given[0]
+
 
 def batches_of(
-    check: Callable[[Any, Any], tuple[Any, Any]], x: Any, y: Any, size: int, steps: Any, name: str = "x"
+    check: Callable[..., Parts], data: Parts, size: int, steps: Any, name: str = "x"
 ) -> ArrayBatches | Stream:
-    """Return batches of samples and labels, which can be iterated again in each epoch.
+    """Return batches of samples, labels and weights, which can be iterated again in each epoch.
 
     Args:
-        check: makes arrays of samples and labels, or raises.
-        x: arrays of samples; or a dataset, an object with ``__len__`` and ``__getitem__`` or another iterable
-            that gives batches.
-        y: arrays of labels; None for an iterable, whose batches are (samples, labels).
+        check: makes arrays of them, or raises.
+        data: arrays of samples, labels and weights; or a dataset, an object with ``__len__`` and
+            ``__getitem__`` or another iterable that gives batches of them, and None for the others.
         size: how many samples of arrays are a batch.
         steps: how many batches of an iterable are an epoch; None for all that it gives.
         name: what messages call ``x``.
     """
+    x, *others = data
     if not is_stream(x):
         if steps is not None:
             raise ArgumentTypeError(
                 "steps_per_epoch, validation_steps and steps go with a dataset; of arrays, pass those "
                 f"samples; got {brief(steps)}"
             )
-        return ArrayBatches(*check(x, y), size)
-    if y is not None:
-        raise ArgumentTypeError(f"y must be left out where {name} gives batches (x, y); got {brief(y)}")
+        return ArrayBatches(check(*data), size)
+    for other, value in zip(("y", "sample_weight"), others, strict=True):
+        if value is not None:
+            raise ArgumentTypeError(
+                f"{other} must be left out where {name} gives batches (x, y); got {brief(value)}"
+            )
     return Stream(check, x, steps, name)
 
 
@@ -60,24 +83,30 @@ def is_stream(x: Any) -> bool:
 class ArrayBatches:
     """The batches of arrays, in an order that can be shuffled; the last one may be smaller.
 
-    >>> [x.tolist() for x, _ in ArrayBatches(np.arange(5), np.arange(5), 2)]
+    >>> [x.tolist() for x, _, _ in ArrayBatches((np.arange(5), np.arange(5), None), 2)]
     [[0, 1], [2, 3], [4]]
     """
 
-    def __init__(self, x: Any, y: Any, size: int):
-        self._x, self._y, self._size = x, y, size
-        self._order = np.arange(len(as_list(x)[0]))
+    def __init__(self, parts: Parts, size: int):
+        self._parts, self._size = parts, size
+        self._order = np.arange(len(as_list(parts[0])[0]))
         self.steps: int | None = -(-len(self._order) // size)
 
     def shuffle(self, rng: np.random.Generator) -> None:
         """Change the order of the samples."""
         rng.shuffle(self._order)
 
-    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+    def __iter__(self) -> Iterator[Parts]:
         for start in range(0, len(self._order), self._size):
             rows = self._order[start : start + self._size]
-            x = [each[rows] for each in self._x] if isinstance(self._x, list) else self._x[rows]
-            yield x, None if self._y is None else self._y[rows]
+            x, y, sample_weight = (_rows_of(part, rows) for part in self._parts)
+            yield x, y, sample_weight
+
+
+def _rows_of(part: Any, rows: Any) -> Any:
+    if isinstance(part, list):
+        return [each[rows] for each in part]
+    return None if part is None else part[rows]
 
 
 _MOST = 100_000  # batches of an iterable that does not say how many it has
@@ -90,7 +119,7 @@ class Stream:
     and its ``on_epoch_end`` is called. Keras: keras/src/trainers/data_adapters/py_dataset_adapter.py.
     """
 
-    def __init__(self, check: Callable[[Any, Any], tuple[Any, Any]], x: Any, steps: Any, name: str):
+    def __init__(self, check: Callable[..., Parts], x: Any, steps: Any, name: str):
         self._check, self._source, self._name = check, x, name
         self._limit = None if steps is None else positive(steps, "steps")
         self._iterator: Iterator[Any] | None = None
@@ -107,7 +136,7 @@ class Stream:
         if self._order is not None:
             rng.shuffle(self._order)
 
-    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+    def __iter__(self) -> Iterator[Parts]:
         if self._limit is None or self._iterator is None or self._read == self._length:
             self._iterator, self._read = self._batches(), 0
         most = self._limit or (_MOST if self._length is None else self._length)
@@ -115,10 +144,11 @@ class Stream:
         for batch in islice(self._iterator, most):
             given += 1
             self._read += 1
-            parts = batch if isinstance(batch, (tuple, list)) else (batch,)
-            if len(parts) > 2:
-                raise ArgumentTypeError(f"{self._name} must give batches (x, y); got {len(parts)} parts")
-            yield self._check(parts[0], parts[1] if len(parts) == 2 else None)
+            if isinstance(batch, (tuple, list)) and not 0 < len(batch) <= 3:
+                raise ArgumentTypeError(
+                    f"{self._name} must give batches (x, y) or (x, y, sample_weight); got {len(batch)} parts"
+                )
+            yield self._check(*parts_of(tuple(batch) if isinstance(batch, list) else batch))
         if given < (self._limit or 1):
             raise ArgumentError(
                 f"{self._name} must give {self._limit or 'its'} batches in each epoch; it gave {given}: a "
@@ -209,9 +239,7 @@ def _check_samples(model: Any, array: np.ndarray, wanted: Sequence[int | None], 
 
 def check_y(model: Any, y: Any, x: Any, name: str = "y") -> np.ndarray:
     """Return labels as the loss wants them; raise unless there is a legal one for each sample."""
-    array, samples = _finite(y, name), len(as_list(x)[0])
-    if len(array) != samples:
-        raise ArgumentError(f"{name} must have a label for each of the {samples} samples; got {len(array)}")
+    array = _for_each(y, name, "label", x)
     if model.loss is None:
         return array
     if isinstance(model.output_shape, list):
@@ -219,8 +247,29 @@ def check_y(model: Any, y: Any, x: Any, name: str = "y") -> np.ndarray:
             f"model {brief(model.name)} has {len(model.output_shape)} outputs, and a loss here takes one: "
             "write the training step with a GradientTape"
         )
-    checked: np.ndarray = model.loss.check(array, model.output_shape, model.dtype)
-    return checked
+    return model.loss.check(array, model.output_shape, model.dtype)
+
+
+def check_weights(model: Any, sample_weight: Any, y: Any, x: Any) -> Any:
+    """Return the weights of the samples as an array, None for none; raise unless there is one for each."""
+    if sample_weight is None:
+        return None
+    if y is None:
+        raise ArgumentTypeError(f"sample_weight goes with labels; got {brief(sample_weight)} without y")
+    array = _for_each(sample_weight, "sample_weight", "weight", x)
+    if not array.size:
+        raise ArgumentError(
+            f"sample_weight must hold a number for each sample; got shape {shape_text(array.shape)}"
+        )
+    return array.astype(model.dtype, copy=False)
+
+
+def _for_each(values: Any, name: str, noun: str, x: Any) -> np.ndarray:
+    """Return values as an array; raise unless there is one for each sample."""
+    array, samples = _finite(values, name), len(as_list(x)[0])
+    if len(array) != samples:
+        raise ArgumentError(f"{name} must have a {noun} for each of the {samples} samples; got {len(array)}")
+    return array
 
 
 def _finite(values: Any, name: str) -> np.ndarray:
@@ -237,15 +286,17 @@ def _finite(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def split(x: Any, y: Any, validation_split: float) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
+def split(data: Parts, validation_split: float) -> tuple[Parts, Parts | None]:
     """Return the first part of the data for training, and the rest for validation, as Keras divides them.
 
-    >>> split([[1], [2], [3]], [0, 1, 2], 0.3)[1]
-    ([[3]], [2])
+    >>> split(([[1], [2], [3]], [0, 1, 2], None), 0.3)[1]
+    ([[3]], [2], None)
     """
     if not check_number(validation_split, "validation_split", 0, 1, below=True):
-        return (x, y), None
-    for name, values in (("x", x), ("y", y)):
+        return data, None
+    for name, values in zip(("x", "y", "sample_weight"), data, strict=True):
+        if values is None and name != "x":
+            continue
         if is_stream(values):
             raise ArgumentTypeError(
                 f"{name} must be an array where validation_split divides it; got {brief(values)}: batches go "
@@ -253,14 +304,15 @@ def split(x: Any, y: Any, validation_split: float) -> tuple[tuple[Any, Any], tup
             )
         if not hasattr(values, "__len__"):
             _finite(values, name)  # raises
-    samples = len(x)
+    samples = len(data[0])
     at = floor(samples * (1 - validation_split))
     if not 0 < at < samples:
         raise ArgumentError(
             f"validation_split {validation_split} of {samples} samples leaves {at} for training and "
             f"{samples - at} for validation; both need at least one"
         )
-    return (x[:at], y[:at]), (x[at:], y[at:])
+    x, y, sample_weight = ((None, None) if each is None else (each[:at], each[at:]) for each in data)
+    return (x[0], y[0], sample_weight[0]), (x[1], y[1], sample_weight[1])
 
 
 def as_batch_size(value: Any, name: str = "batch_size") -> int:

@@ -17,7 +17,7 @@ from ..graph.find_source import chain_of_function
 from ..graph.gradients.gradients_util import backpropagate
 from ..inspection.sources import SourceChain, source_of, step_at
 from ..support.errors import ArgumentError, brief
-from .data_adapters import as_batch_size, batches_of, check_x
+from .data_adapters import as_batch_size, one_of
 from .layers.layer import Layer, are_several, as_list
 from .training import Trainer
 
@@ -52,10 +52,10 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
     given = inspect.signature(op).bind(*args, **kwargs).arguments
     x, size = given["x"], as_batch_size(given.get("batch_size"))
     if op.__name__ == "predict":
-        batches = batches_of(lambda x, _: (check_x(model, x), None), x, None, size, None)
+        batches = model._samples(x, size, None)
     else:
-        batches = model._batches(x, given.get("y"), size, None)
-    x, y = next(iter(batches))
+        batches = model._batches((x, given.get("y"), given.get("sample_weight")), size, None)
+    batch = next(iter(batches))
     step = getattr(model, _STEPS[op.__name__])
     first = [step_at("public method", op), step_at("step", step, "traced once for each batch size")]
     if step.__name__ == "train_step":
@@ -67,5 +67,5 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
             )
         )
     traced = function(step, config=getattr(model, "_config", None))
-    query = f"{op.__name__} on a batch of {len(as_list(x)[0])}"
-    return chain_of_function(query, first, traced, x if y is None else (x, y))
+    query = f"{op.__name__} on a batch of {len(as_list(batch[0])[0])}"
+    return chain_of_function(query, first, traced, one_of(batch))

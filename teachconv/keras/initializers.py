@@ -323,5 +323,4 @@ def get(identifier: Any) -> Callable[..., Any]:
 
 def initializer_of(identifier: Any, argument: str) -> Callable[..., Any]:
     """Return what `get` returns; error messages call the identifier ``argument``."""
-    made: Callable[..., Any] = look_up(identifier, _BY_NAME, "initializer", argument)
-    return made
+    return look_up(identifier, _BY_NAME, "initializer", argument)

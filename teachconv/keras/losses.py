@@ -27,6 +27,7 @@ from ..graph import (
     reduce_mean,
     reduce_sum,
     reshape,
+    shape,
     square,
 )
 from ..graph.framework.op_def import is_trainable
@@ -225,6 +226,14 @@ def _clip(probabilities: Any) -> Any:
     return minimum(maximum(probabilities, epsilon()), 1 - epsilon())
 
 
+def _beside(losses: Any, weights: Any) -> Any:
+    """Return weights with as many axes as losses, where a last axis of 1 is the difference, as Keras does."""
+    more = len(losses.shape) - len(weights.shape)
+    if more == 1 and losses.shape[-1] == 1:
+        return expand_dims(weights, -1)
+    return reshape(weights, shape(losses)) if more == -1 and weights.shape[-1] == 1 else weights
+
+
 # ---------------------------------------------------------------------------------------------
 # Classes: the mean over the batch, and what a model checks before it trains
 # ---------------------------------------------------------------------------------------------
@@ -238,7 +247,13 @@ class FunctionWrapper:
         name: the name in logs; None for that of the class.
     """
 
-    _of: Any = None  # the function of a class
+    _of: Any = None
+
+    def __init_subclass__(cls, of: Callable[..., Any] | None = None, **kwargs: Any) -> None:
+        """Let a class statement name the function, as in ``class MeanSquaredError(Loss, of=...)``."""
+        super().__init_subclass__(**kwargs)
+        if of is not None:
+            cls._of = staticmethod(of)
 
     def __init__(self, function: Callable[[Any, Any], Any] | None = None, name: str | None = None):
         self._function = function
@@ -260,18 +275,26 @@ class Loss(FunctionWrapper):
         name: the name in logs; None for that of the class.
     """
 
-    def __call__(self, y_true: Any, y_pred: Any) -> Any:
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         """Return the mean over the batch, a scalar.
 
         Args:
             y_true: the targets.
             y_pred: the predictions.
+            sample_weight: what the losses are multiplied with before their mean: a number, or [batch]; a last
+                axis of 1 may be there or not. The sum is divided by the number of losses, not by the weights.
 
         Returns:
             A tensor without axes.
+
+        >>> float(MeanSquaredError()([[0.0], [0.0]], [[1.0], [2.0]], sample_weight=[3.0, 1.0]))
+        3.5
         """
         with name_scope(self.name):
-            return reduce_mean(self.call(y_true, y_pred))
+            losses = self.call(y_true, y_pred)
+            if sample_weight is not None:
+                losses = losses * _beside(losses, cast(sample_weight, losses.dtype))
+            return reduce_mean(losses)
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
         """Return the labels in the dtype in which they enter the graph.
@@ -310,7 +333,7 @@ class _Named(Loss):
         return y.astype(dtype, copy=False)
 
 
-class MeanSquaredError(_Named):
+class MeanSquaredError(_Named, of=mean_squared_error):
     """The mean of the squared differences.
 
     Args:
@@ -318,19 +341,13 @@ class MeanSquaredError(_Named):
         **unknown: Keras' other arguments, which are refused by name.
     """
 
-    _of = staticmethod(mean_squared_error)
 
-
-class MeanAbsoluteError(_Named):
+class MeanAbsoluteError(_Named, of=mean_absolute_error):
     """The mean of the absolute differences; arguments as in `MeanSquaredError`."""
 
-    _of = staticmethod(mean_absolute_error)
 
-
-class KLDivergence(_Named):
+class KLDivergence(_Named, of=kl_divergence):
     """The mean of `kl_divergence`; arguments as in `MeanSquaredError`."""
-
-    _of = staticmethod(kl_divergence)
 
 
 class _Crossentropy(_Named):
@@ -345,7 +362,7 @@ class _Crossentropy(_Named):
         return self._of(y_true, y_pred, self.from_logits)
 
 
-class BinaryCrossentropy(_Crossentropy):
+class BinaryCrossentropy(_Crossentropy, of=binary_crossentropy):
     """The mean of `binary_crossentropy`: labels are 1 for yes and 0 for no.
 
     Args:
@@ -358,20 +375,17 @@ class BinaryCrossentropy(_Crossentropy):
     0.693
     """
 
-    _of = staticmethod(binary_crossentropy)
 
-
-class CategoricalCrossentropy(_Crossentropy):
+class CategoricalCrossentropy(_Crossentropy, of=categorical_crossentropy):
     """The mean of `categorical_crossentropy`: labels are probabilities, mostly one-hot.
 
     Arguments as in `BinaryCrossentropy`.
     """
 
-    _of = staticmethod(categorical_crossentropy)
     _hint = '; integers go with "sparse_categorical_crossentropy"'
 
 
-class SparseCategoricalCrossentropy(_Crossentropy):
+class SparseCategoricalCrossentropy(_Crossentropy, of=sparse_categorical_crossentropy):
     """The mean of `sparse_categorical_crossentropy`: labels are integers.
 
     Arguments as in `BinaryCrossentropy`.
@@ -380,8 +394,6 @@ class SparseCategoricalCrossentropy(_Crossentropy):
     >>> float(loss([0, 1], [[0.0, 0.0], [0.0, 0.0]])).__round__(3)
     0.693
     """
-
-    _of = staticmethod(sparse_categorical_crossentropy)
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
         """Return the labels as int64, without a last axis of 1; raise unless they are legal classes."""

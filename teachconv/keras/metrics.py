@@ -110,6 +110,36 @@ class Metric(FunctionWrapper):
         return self.result()
 
 
+class CompileMetrics:
+    """The metrics of `compile` as one, by whose names their means are known.
+
+    Keras: keras/src/trainers/compile_utils.py.
+    """
+
+    name = "compile_metrics"
+
+    def __init__(self) -> None:
+        self.metrics: list[Metric] = []  # until the first labels say which accuracy is meant
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Add a batch; weights change nothing, because in Keras they go with ``weighted_metrics``."""
+        for each in self.metrics:
+            each.update_state(y_true, y_pred)
+
+    def result(self) -> dict[str, Any]:
+        """Return the means by their names."""
+        return {each.name: each.result() for each in self.metrics}
+
+    def precise(self) -> dict[str, Any]:
+        """Return the means by their names, in float64."""
+        return {each.name: each.precise() for each in self.metrics}
+
+    def reset_state(self) -> None:
+        """Forget all samples."""
+        for each in self.metrics:
+            each.reset_state()
+
+
 def _sparse_matches(y_true: Any, y_pred: Any) -> Any:
     """Return whether the largest score is that of the class of each sample."""
     found = argmax(y_pred, -1)
@@ -146,14 +176,12 @@ class Mean(_Named):
         self._add(values, sample_weight)
 
 
-class SparseCategoricalAccuracy(_Named):
+class SparseCategoricalAccuracy(_Named, of=_sparse_matches):
     """How often the largest score is that of the true class; labels are integers.
 
     >>> float(SparseCategoricalAccuracy()([1, 0], [[0.1, 0.9], [0.2, 0.8]]))
     0.5
     """
-
-    _of = staticmethod(_sparse_matches)
 
 
 class CategoricalAccuracy(_Named):
@@ -187,24 +215,20 @@ class BinaryAccuracy(Metric):
         return equal(above, cast(reshape(y_true, shape(y_pred)), "float64"))
 
 
-class MeanSquaredError(_Named):
+class MeanSquaredError(_Named, of=mean_squared_error):
     """The mean of the squared differences.
 
     >>> float(MeanSquaredError()([[0.0, 0.0]], [[1.0, 3.0]]))
     5.0
     """
 
-    _of = staticmethod(mean_squared_error)
 
-
-class MeanAbsoluteError(_Named):
+class MeanAbsoluteError(_Named, of=mean_absolute_error):
     """The mean of the absolute differences.
 
     >>> float(MeanAbsoluteError()([[0.0, 0.0]], [[1.0, -3.0]]))
     2.0
     """
-
-    _of = staticmethod(mean_absolute_error)
 
 
 _CLASSES = BinaryAccuracy, CategoricalAccuracy, SparseCategoricalAccuracy, MeanAbsoluteError, MeanSquaredError

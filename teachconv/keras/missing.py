@@ -72,7 +72,6 @@ _MODELS = {
     "save_model": "save_weights of the model, or teachconv.to_onnx",
 }
 _KERAS = {
-    "random": "teachconv.graph.random_normal and its relatives",
     "datasets": "teachconv.data.digits, or scikit-learn's load_digits",
     "export": "teachconv.to_onnx",
     "Variable": "teachconv.graph.Variable",
@@ -95,6 +94,7 @@ _MODULES: dict[str, tuple[dict[str, str], str]] = {
     "models": (_MODELS, "Sequential and Model"),
     "config": ({}, "floatx and set_floatx"),
     "ops": ({}, "the functions of teachconv.graph"),
+    "random": ({}, "teachconv.graph.random_normal and its relatives"),
     "backend": ({}, "the functions of teachconv.graph"),
 }
 

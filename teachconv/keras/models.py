@@ -133,8 +133,7 @@ class Model(Trainer):
             ValueError: if its ``call`` uses more than layers.
         """
         several = isinstance(self.input_shape, list)
-        shapes: Any = self.input_shape if several else [self.input_shape]
-        inputs = [InputLayer(shape[1:], shape[0], name="input", dtype=self.dtype).output for shape in shapes]
+        inputs = [_input_of(shape, self.dtype, "input").output for shape in as_list(self.input_shape)]
         try:
             return Functional(inputs, self.call(inputs if several else inputs[0]), name=self.name)
         except Exception as error:  # whatever the code of a user raises for a tensor without a value
@@ -197,6 +196,7 @@ class Functional(Model):
     _takes_several = True
 
     def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **more: Any):
+        inputs, outputs = (list(ends) if isinstance(ends, tuple) else ends for ends in (inputs, outputs))
         for argument, values in (("inputs", as_list(inputs)), ("outputs", as_list(outputs))):
             for value in values or [None]:
                 check_type(value, KerasTensor, f"{argument} must be tensors that Input or a layer returned")
@@ -205,8 +205,9 @@ class Functional(Model):
 
     def _connect_ends(self, inputs: Any, outputs: Any) -> list[Layer]:
         """Set where the model begins and ends; return the layers between."""
-        begin = list(inputs) if isinstance(inputs, (list, tuple)) and len(inputs) > 1 else as_list(inputs)[0]
-        end = list(outputs) if isinstance(outputs, (list, tuple)) else outputs
+        begin, end = (
+            list(ends) if len(as_list(ends)) > 1 else as_list(ends)[0] for ends in (inputs, outputs)
+        )
         self._steps, layers = _map_graph(as_list(begin), as_list(end))
         self._ends: tuple[Any, Any] | None = (begin, end)
         self.input_shape, self.output_shape, self.built = shape_of(begin), shape_of(end), True
@@ -255,8 +256,8 @@ class Functional(Model):
 
         Args:
             inputs: the value of the input, or a list with one value for each input.
-            step: called for each tensor in order, with the tensor and the value, or list of values, of
-                its layer's inputs; returns the value of the tensor.
+            step: called for each call of a layer in order, with a tensor that it returns and the value, or
+                list of values, of the layer's inputs; returns the value of the tensor, or of all `siblings`.
 
         Returns:
             The value of the output, or a list of the outputs' values.
@@ -266,26 +267,28 @@ class Functional(Model):
             raise ArgumentError(f"model {brief(self.name)} takes {count} tensors in a list; got {len(begin)}")
         found = dict(zip(map(id, self.inputs), begin, strict=True))
         for tensor in self._steps:
+            if id(tensor) in found:  # another tensor of the same call has come before
+                continue
             given = [found[id(source)] for source in tensor.sources]
-            found[id(tensor)] = step(tensor, given if isinstance(tensor.source, list) else given[0])
+            value = step(tensor, given if isinstance(tensor.source, list) else given[0])
+            values = value if len(tensor.siblings) > 1 else [value]
+            found = dict(zip(map(id, tensor.siblings), values, strict=True)) | found
         outputs = [found[id(tensor)] for tensor in self.outputs]
         return outputs if isinstance(self.output, list) else outputs[0]
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the result of the last layer."""
-
-        def run(tensor: KerasTensor, source: Any) -> Any:
-            return tensor.layer(source, **{"training": training, **tensor.arguments})
-
-        return self.walk(inputs, run)
+        return self.walk(
+            inputs,
+            lambda tensor, source: tensor.layer(source, **{"training": training, **tensor.arguments}),
+        )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the output."""
-
-        def shape(tensor: KerasTensor, source: Any) -> Any:
-            return tensor.layer._explain(tensor.layer.compute_output_shape, source)
-
-        return self.walk(input_shape, shape)
+        return self.walk(
+            input_shape,
+            lambda tensor, source: tensor.layer._explain(tensor.layer.compute_output_shape, source),
+        )
 
     def check_weights(self, input_shape: Any) -> None:
         """Raise unless every layer's weights fit an input of this shape."""
@@ -302,7 +305,7 @@ class Functional(Model):
 
         def shape(tensor: KerasTensor, source: Any) -> Any:
             before = max((found[id(each)] for each in tensor.sources), key=sees)
-            found[id(tensor)] = before + tensor.layer.geometries(source)
+            found.update(dict.fromkeys(map(id, tensor.siblings), before + tensor.layer.geometries(source)))
             return tensor.layer.compute_output_shape(source)
 
         self.walk(input_shape, shape)
@@ -475,6 +478,5 @@ def _map_graph(
         farthest[tensor.layer] = depth
         for source in tensor.sources:
             depths[id(source)] = max(depth + 1, depths.get(id(source), 0))
-    begin = {tensor.layer: -1 for tensor in inputs if tensor.source is None}
-    reached = begin | reached
+    reached = {tensor.layer: -1 for tensor in inputs if tensor.source is None} | reached
     return steps, sorted(reached, key=lambda layer: (-farthest[layer], reached[layer]))

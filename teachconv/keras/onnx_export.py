@@ -63,7 +63,7 @@ from .layers import (
     UpSampling2D,
     ZeroPadding2D,
 )
-from .layers.layer import KerasTensor, Layer, Shape, as_list
+from .layers.layer import Layer, Shape, as_list
 from .models import Model
 
 
@@ -113,11 +113,7 @@ def _input_shapes(model: Model, wanted: Any) -> list[Shape]:
 def _write(graph: OnnxGraph, layer: Layer, x: Any) -> OnnxTensor:
     """Add the nodes of a layer, or of all the layers of a model."""
     if isinstance(layer, Model):
-
-        def step(tensor: KerasTensor, source: Any) -> OnnxTensor:
-            return _write(graph, tensor.layer, source)
-
-        return layer.as_functional().walk(x, step)
+        return layer.as_functional().walk(x, lambda tensor, source: _write(graph, tensor.layer, source))
     write = _LAYERS.get(type(layer))
     if write is None:
         known = ", ".join(kind.__name__ for kind in _LAYERS)

@@ -108,9 +108,9 @@ def _branches(model: Model) -> dict[Layer, tuple[tuple[int, ...], list[str]]]:
         own = layer.geometries(shape)
         if own and stack is not None:
             stack = stack + own
-        elif any(len(each) != len(after) or each[1:-1] != after[1:-1] for each in as_list(shape)):
+        elif len({(len(each), each[1:-1]) for each in (*as_list(shape), *as_list(after))}) > 1:
             stack = None
-        windows[id(tensor)] = stack
+        windows.update(dict.fromkeys(map(id, tensor.siblings), stack))
         found[layer] = sees(stack) if own else (), [source.name for source in tensor.sources]
         return after
 

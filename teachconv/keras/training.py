@@ -10,7 +10,7 @@ for each batch size.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from ..graph import (
     function,
     shape,
 )
-from ..graph.options import check_type, unsupported
+from ..graph.options import check_type
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..support.memory import check_bytes
 from ..support.settings import within
@@ -35,7 +35,20 @@ from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger
 from .checks import check_list, refuse
 from .config import next_seed
-from .data_adapters import ArrayBatches, Stream, as_batch_size, batches_of, check_x, check_y, is_stream, split
+from .data_adapters import (
+    ArrayBatches,
+    Parts,
+    Stream,
+    as_batch_size,
+    batches_of,
+    check_weights,
+    check_x,
+    check_y,
+    is_stream,
+    one_of,
+    parts_of,
+    split,
+)
 from .layers.layer import Layer, as_list, set_all, watching
 
 
@@ -44,6 +57,7 @@ class Trainer(Layer):
 
     optimizer: optimizers.Optimizer
     loss: Any
+    compiled_metrics: metric.CompileMetrics
     compiled = False
     stop_training = False
 
@@ -53,35 +67,35 @@ class Trainer(Layer):
         """Run one training step on a batch: forward, loss, gradients, update, means.
 
         Args:
-            data: the samples of a batch and their labels, (x, y); the samples alone if `fit` has no labels.
+            data: the samples of a batch and their labels, (x, y), or with weights (x, y, sample_weight); the
+                samples alone if `fit` has no labels.
 
         Returns:
             The means of the epoch so far, by their names.
         """
-        x, y = _parts(data)
+        x, y, sample_weight = parts_of(data)
         weights = self.trainable_variables
         with GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss = self.compute_loss(x, y, y_pred)
+            loss = self.compute_loss(x, y, y_pred, sample_weight)
         gradients = tape.gradient(loss, weights)
         with control_dependencies([check_numerics(loss, "loss")]):  # no update where it fails
             self.optimizer.apply(gradients, weights)
         self._loss_tracker.update_state(loss, sample_weight=shape(as_list(x)[0])[0])
-        return self.compute_metrics(x, y, y_pred)
+        return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def test_step(self, data: Any) -> dict[str, Any]:
         """Return the means for a batch, as `train_step` does, without an update."""
-        x, y = _parts(data)
+        x, y, sample_weight = parts_of(data)
         y_pred = self(x, training=False)
-        loss = self.compute_loss(x, y, y_pred)
+        loss = self.compute_loss(x, y, y_pred, sample_weight)
         self._loss_tracker.update_state(loss, sample_weight=shape(as_list(x)[0])[0])
-        return self.compute_metrics(x, y, y_pred)
+        return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, x: Any) -> Any:
         """Return the output for a batch."""
         return self(x, training=False)
 
-    @unsupported("sample_weight")
     def compute_loss(
         self,
         x: Any = None,
@@ -96,7 +110,7 @@ class Trainer(Layer):
             x: the samples.
             y: their labels.
             y_pred: the model's output.
-            sample_weight: must be None.
+            sample_weight: how much the loss of each sample counts; None for 1.
             training: whether it is part of a training step.
 
         Returns:
@@ -109,23 +123,20 @@ class Trainer(Layer):
             raise ArgumentError(
                 f"model {brief(self.name)} is not compiled with a loss: call compile(optimizer, loss) first"
             )
-        return sum(self.losses, self.loss(y, y_pred))
+        loss = self.loss(y, y_pred) if sample_weight is None else self.loss(y, y_pred, sample_weight)
+        return sum(self.losses, loss)
 
-    @unsupported("sample_weight")
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
-        """Add a batch to the metrics of `compile`; return the means of all metrics so far, by their names."""
-        for each in self._metrics or ():
-            each.update_state(y, y_pred)
+        """Add a batch to the metrics of `compile`; return the means of all metrics so far, by their names.
+
+        The weights change nothing: in Keras they count in ``weighted_metrics`` alone.
+        """
+        self.compiled_metrics.update_state(y, y_pred, sample_weight)
         return self.get_metrics_result()
 
     def get_metrics_result(self) -> dict[str, Any]:
         """Return the means of `metrics` so far, by their names."""
-        return {each.name: each.precise() for each in self.metrics}
-
-    @property
-    def compiled_metrics(self) -> Any:
-        """The metrics of `compile` as one object with ``update_state(y, y_pred)``, as in Keras 2."""
-        return SimpleNamespace(update_state=lambda y, y_pred: self.compute_metrics(None, y, y_pred))
+        return _by_name({each.name: each.precise() for each in self.metrics})
 
     def fit(
         self,
@@ -139,6 +150,7 @@ class Trainer(Layer):
         validation_data: Any = None,
         shuffle: bool = True,
         *,
+        sample_weight: Any = None,
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
         validation_steps: int | None = None,
@@ -159,9 +171,12 @@ class Trainer(Layer):
             callbacks: a list of ``Callback``.
             validation_split: the fraction of the samples, from the end, that is set aside and evaluated
                 after each epoch.
-            validation_data: (x, y) to evaluate instead, or a dataset that gives such batches.
+            validation_data: (x, y) or (x, y, sample_weight) to evaluate instead, or a dataset that gives such
+                batches.
             shuffle: whether each epoch has a new order, of samples or of numbered batches; a dataset has its
                 own shuffle.
+            sample_weight: how much the loss of each sample counts, [samples] or [samples, 1]; None for 1. The
+                metrics of `compile` leave it out, as in Keras. Of a dataset, the third part of each batch.
             initial_epoch: the number of the first epoch, to continue a training.
             steps_per_epoch: how many batches of a dataset are an epoch; None for all, which must be fewer
                 than 100,000 where their number is unknown, as it is of a generator.
@@ -179,17 +194,18 @@ class Trainer(Layer):
                 began, and the weights are those before the step.
         """
         refuse("fit", unknown)
-        size, ((x, y), rest) = as_batch_size(batch_size), split(x, y, validation_split)
+        size = as_batch_size(batch_size)
+        first, rest = split((x, y, sample_weight), validation_split)
         rest = rest if validation_data is None else validation_data
-        data = self._batches(x, y, size, steps_per_epoch)
+        data = self._batches(first, size, steps_per_epoch)
         validation = None
         if rest is not None:
-            samples, labels = (rest, None) if is_stream(rest) else _pair(rest)
+            parts = (rest, None, None) if is_stream(rest) else _validation_parts(rest)
             among = as_batch_size(validation_batch_size or size)
             names = (
                 ("validation_data", "") if is_stream(rest) else ("validation_data[0]", "validation_data[1]")
             )
-            validation = self._batches(samples, labels, among, validation_steps, *names)
+            validation = self._batches(parts, among, validation_steps, *names)
         epochs, history = positive(epochs, "epochs"), History()
         rng = np.random.default_rng(next_seed(seed))
         told = [*check_list(callbacks, "callbacks", "Callbacks"), history]
@@ -216,12 +232,15 @@ class Trainer(Layer):
         tell("on_train_end", logs)
         return history
 
-    def train_on_batch(self, x: Any, y: Any = None, *, return_dict: bool = False) -> Any:
+    def train_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, *, return_dict: bool = False
+    ) -> Any:
         """Run one training step.
 
         Args:
             x: the samples of the batch.
             y: their labels.
+            sample_weight: how much the loss of each counts.
             return_dict: whether to return the numbers by name.
 
         Returns:
@@ -230,13 +249,15 @@ class Trainer(Layer):
         Raises:
             ValueError, TypeError, FloatingPointError: as ``fit``.
         """
-        batch = self._checked(x, y)
+        batch = self._checked(x, y, sample_weight)
         self.reset_metrics()
         return _as_asked(self._train(batch, "this step"), return_dict)
 
-    def test_on_batch(self, x: Any, y: Any = None, *, return_dict: bool = False) -> Any:
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, *, return_dict: bool = False
+    ) -> Any:
         """Return the loss and the metrics for a batch, as `train_on_batch` does, without training."""
-        batch = self._checked(x, y)
+        batch = self._checked(x, y, sample_weight)
         self.reset_metrics()
         return _as_asked(self._run("test_step", batch), return_dict)
 
@@ -246,6 +267,7 @@ class Trainer(Layer):
         y: Any = None,
         batch_size: int | None = None,
         verbose: str | int = "auto",
+        sample_weight: Any = None,
         *,
         steps: int | None = None,
         callbacks: Sequence[Callback] | None = None,
@@ -259,6 +281,7 @@ class Trainer(Layer):
             y: their labels.
             batch_size: how many samples are computed at once; None for 32.
             verbose: 0 for no output; otherwise a line is printed.
+            sample_weight: how much the loss of each sample counts, as in ``fit``.
             steps: how many batches of a dataset are evaluated; None for all.
             callbacks: a list of ``Callback``.
             return_dict: whether to return the numbers by name.
@@ -271,7 +294,7 @@ class Trainer(Layer):
             ValueError, TypeError: if the data do not fit.
         """
         refuse("evaluate", unknown)
-        data = self._batches(x, y, as_batch_size(batch_size), steps)
+        data = self._batches((x, y, sample_weight), as_batch_size(batch_size), steps)
         tell = self._tell(check_list(callbacks, "callbacks", "Callbacks"), verbose, 1, data.steps)
         return _as_asked(self._evaluate(data, tell), return_dict)
 
@@ -311,10 +334,10 @@ class Trainer(Layer):
             ValueError, TypeError: if the samples do not fit.
         """
         refuse("predict", unknown)
-        data = batches_of(lambda x, _: (check_x(self, x), None), x, None, as_batch_size(batch_size), steps)
+        data = self._samples(x, as_batch_size(batch_size), steps)
         predict_step = self._function("predict_step")
         parts, nbytes = [], 0
-        for batch, _ in data:
+        for batch, *_ in data:
             parts.append(as_list(predict_step(batch)))
             nbytes += sum(each.dtype.itemsize * each.shape.num_elements() for each in parts[-1])
             check_bytes(nbytes, f"the output of {len(parts)} batches")  # they are joined below
@@ -362,7 +385,7 @@ class Trainer(Layer):
         self.optimizer = optimizers.get(optimizer)
         self.loss = None if loss is None else losses.get(loss)
         self._identifiers, self.run_eagerly = identifiers, run_eagerly
-        self._metrics: list[metric.Metric] | None = None
+        self.compiled_metrics = metric.CompileMetrics()
         self.compiled = True
         self.forget_functions()
 
@@ -384,7 +407,7 @@ class Trainer(Layer):
             self._functions[name] = function(step, config=getattr(self, "_config", None))
         return self._functions[name]
 
-    def _train(self, batch: tuple[Any, Any], where: str) -> dict[str, float]:
+    def _train(self, batch: Parts, where: str) -> dict[str, float]:
         """Run a training step; return the means of the epoch so far."""
         averages = [(weight, weight.numpy()) for weight in self.non_trainable_weights]
         try:
@@ -396,26 +419,27 @@ class Trainer(Layer):
                 weight.assign(value)
             raise FloatingPointError(first_not_finite(self, *batch, where)) from None
 
-    def _run(self, step: str, batch: tuple[Any, Any]) -> dict[str, float]:
-        """Run a step on samples and labels; return what it returns as numbers."""
-        x, y = batch
-        logs = self._function(step)(x if y is None else (x, y))
+    def _run(self, step: str, batch: Parts) -> dict[str, float]:
+        """Run a step on samples, labels and weights; return what it returns as numbers."""
+        logs = self._function(step)(one_of(batch))
         check_type(logs, Mapping, f"{step} must return a dict of numbers by their names")
-        return {name: float(np.mean(value)) for name, value in logs.items()}
+        return {name: float(np.mean(value)) for name, value in _by_name(logs).items()}
 
     @property
-    def metrics(self) -> list[metric.Metric]:
-        """The mean of the loss, the metrics that are attributes of the model, and those of `compile`.
+    def metrics(self) -> list[Any]:
+        """The mean of the loss, the metrics that are attributes of the model, and those of `compile` as one.
 
-        The last are known after a step. Override it to say which metrics each epoch resets.
+        Override it to say which metrics each epoch resets.
         """
+        if not self.compiled:
+            return []
         own = [value for value in vars(self).values() if isinstance(value, metric.Metric)]
-        return [*own, *(self._metrics or ())] if self.compiled else []
+        return [*own, self.compiled_metrics] if self._identifiers else own
 
     @property
     def metrics_names(self) -> list[str]:
         """The names of the numbers that ``evaluate`` returns; those of the metrics are known after a step."""
-        return [each.name for each in self.metrics]
+        return [*self.get_metrics_result()]
 
     def reset_metrics(self) -> None:
         """Reset the means of the loss and the metrics."""
@@ -423,13 +447,18 @@ class Trainer(Layer):
             each.reset_state()
 
     def _batches(
-        self, x: Any, y: Any, size: int, steps: Any, name_x: str = "x", name_y: str = "y"
+        self, data: Parts, size: int, steps: Any, name_x: str = "x", name_y: str = "y"
     ) -> ArrayBatches | Stream:
-        """Return the batches of samples and labels, checked."""
-        return batches_of(lambda x, y: self._checked(x, y, name_x, name_y or "y"), x, y, size, steps, name_x)
+        """Return the batches of samples, labels and weights, checked."""
+        check = partial(self._checked, name_x=name_x, name_y=name_y or "y")
+        return batches_of(check, data, size, steps, name_x)
 
-    def _checked(self, x: Any, y: Any, name_x: str = "x", name_y: str = "y") -> tuple[Any, Any]:
-        """Return samples and labels as arrays, as the model and its loss take them; None for no labels."""
+    def _samples(self, x: Any, size: int, steps: Any) -> ArrayBatches | Stream:
+        """Return the batches of samples alone, checked."""
+        return batches_of(lambda x, *_: (check_x(self, x), None, None), (x, None, None), size, steps)
+
+    def _checked(self, x: Any, y: Any, sample_weight: Any, name_x: str = "x", name_y: str = "y") -> Parts:
+        """Return samples, labels and weights as arrays, as the model and its loss take them, or None."""
         if not self.compiled:
             raise ArgumentError(
                 f"model {brief(self.name)} is not compiled: call compile(optimizer, loss) first"
@@ -437,9 +466,11 @@ class Trainer(Layer):
         x = check_x(self, x, name_x)
         if y is not None or self.loss is not None:
             y = check_y(self, y, x, name_y)
-        if self._metrics is None and y is not None:
-            self._metrics = [metric.get(each, y.shape, self.output_shape or ()) for each in self._identifiers]
-        return x, y
+        if y is not None and not self.compiled_metrics.metrics:
+            self.compiled_metrics.metrics = [
+                metric.get(each, y.shape, self.output_shape or ()) for each in self._identifiers
+            ]
+        return x, y, check_weights(self, sample_weight, y, x)
 
     def _tell(
         self, callbacks: Iterable[Callback], verbose: str | int, epochs: int, steps: int | None
@@ -461,15 +492,18 @@ class Trainer(Layer):
         return tell
 
 
-def _parts(data: Any) -> tuple[Any, Any]:
-    """Return the samples and the labels of a batch; None for no labels."""
-    return data if isinstance(data, tuple) else (data, None)
-
-
-def _pair(data: Any) -> tuple[Any, Any]:
-    if not isinstance(data, (tuple, list)) or len(data) != 2:
+def _validation_parts(data: Any) -> Parts:
+    if not isinstance(data, (tuple, list)) or len(data) not in (2, 3):
         raise ArgumentTypeError(f"validation_data must be (x, y), or give such batches; got {brief(data)}")
-    return data[0], data[1]
+    return parts_of(tuple(data))
+
+
+def _by_name(logs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return numbers by their names; the metrics of `compile` are a dict among them."""
+    numbers: dict[str, Any] = {}
+    for name, value in logs.items():
+        numbers |= value if isinstance(value, Mapping) else {name: value}
+    return numbers
 
 
 def _as_asked(logs: dict[str, float], return_dict: bool) -> Any:
@@ -478,7 +512,7 @@ def _as_asked(logs: dict[str, float], return_dict: bool) -> Any:
     return list(logs.values()) if len(logs) > 1 else next(iter(logs.values()))
 
 
-def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
+def first_not_finite(model: Any, x: Any, y: Any, sample_weight: Any, where: str) -> str:
     """Return the message for a loss that is not finite: the step, and the first layer where it shows.
 
     The model runs again, op by op; its state is then restored.
@@ -487,6 +521,7 @@ def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
         model: the model, with the weights before the step.
         x: the samples of the batch.
         y: their labels.
+        sample_weight: their weights.
         where: the name of the step.
 
     Returns:
@@ -495,7 +530,7 @@ def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
     before = model.get_weights()
     try:
         found, value = _search(model, x)
-        loss = float(np.asarray(model.compute_loss(x, y, value)))
+        loss = float(np.asarray(model.compute_loss(x, y, value, sample_weight)))
     finally:
         set_all(model.weights, before, model.name)  # a BatchNormalization updates its averages
     rate = number(float(model.optimizer.learning_rate.numpy()))

@@ -9,6 +9,7 @@ from recordings import RECORDED
 
 from teachconv import graph as tg
 from teachconv import keras
+from teachconv.graph.data import Dataset
 from teachconv.keras import layers
 
 KERAS = json.loads((RECORDED / "keras_fit.json").read_text())
@@ -136,6 +137,65 @@ def test_ops_have_keras_words():
         AttributeError, match="keras.ops has no 'segment_sum'; nearest: the functions of teachconv"
     ):
         ops.segment_sum  # noqa: B018
+
+
+def test_a_layer_of_two_tensors_runs_once_for_both():
+    """Its batch normalisation updates the averages once in each step; the weights have Keras' order."""
+    found = script.several(keras)
+    assert set(found) == set(KERAS["several"])
+    for name, theirs in KERAS["several"].items():
+        if name in ("names", "shapes"):
+            assert found[name] == theirs
+        else:
+            for mine, other in zip(found[name], theirs, strict=True):
+                np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_random_tensors_have_a_seed_for_each_call_or_one_for_all():
+    """The values are not Keras': the shape, the bounds, and what a seed repeats are."""
+    draw = keras.random.uniform
+    numbers = draw((1000,), 2.0, 3.0, seed=4).numpy()
+    assert np.array_equal(numbers, draw((1000,), 2.0, 3.0, seed=4).numpy())
+    assert (numbers.dtype, numbers.min() >= 2, numbers.max() < 3) == (np.float32, True, True)
+    assert abs(numbers.mean() - 2.5) < 0.05  # five standard deviations of the mean
+    one, other = keras.random.SeedGenerator(5), keras.random.SeedGenerator(5)
+    first, second = (keras.random.normal((1000,), 1.0, 2.0, seed=one).numpy() for _ in range(2))
+    assert not np.array_equal(first, second)
+    assert np.array_equal(first, keras.random.normal((1000,), 1.0, 2.0, seed=other).numpy())
+    assert abs(first.mean() - 1) < 0.3
+    assert abs(first.std() - 2) < 0.3
+    with pytest.raises(AttributeError, match="keras.random has no 'gamma'; nearest: teachconv.graph.random"):
+        keras.random.gamma  # noqa: B018
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    return script.weighted(keras, tg.GradientTape, lambda parts: Dataset.from_tensor_slices(parts).batch(3))
+
+
+@pytest.mark.parametrize("case", KERAS["weighted"])
+def test_weights_of_samples_count_as_in_keras(case, weighted):
+    theirs = KERAS["weighted"][case]
+    assert set(weighted[case]) == set(theirs)
+    for name, values in theirs.items():
+        np.testing.assert_allclose(weighted[case][name], values, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+def test_weights_of_samples_that_do_not_fit_are_refused():
+    model = keras.Sequential([keras.Input((3,)), layers.Dense(1)])
+    model.compile("sgd", "mse", metrics=["mae"])
+    for weights, message in (
+        ([1.0], "sample_weight must have a weight for each of the 8 samples; got 1"),
+        (np.ones((8, 0)), r"sample_weight must hold a number for each sample; got shape \(8, 0\)"),
+        (np.full(8, np.nan), r"sample_weight must be finite; sample_weight\[0\] is nan"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(script.X, script.Y, sample_weight=weights, verbose=0)
+    assert [metric.name for metric in model.metrics] == ["loss", "compile_metrics"]
+    alone = keras.Sequential([keras.Input((3,)), layers.Dense(1)])
+    alone.compile("sgd")
+    with pytest.raises(TypeError, match="sample_weight goes with labels; got .* without y"):
+        alone.fit(script.X, sample_weight=script.WEIGHTS)
 
 
 @pytest.fixture(scope="module")

@@ -447,7 +447,7 @@ def test_what_is_not_here_is_refused_by_name():
     model = keras.Sequential([keras.Input((2,)), layers.Dense(2)])
     for call, message in [
         (lambda: model.fit([[1, 2]], [[1, 2]], class_weight={0: 1.0}), "fit has no argument 'class_weight'"),
-        (lambda: model.evaluate([[1, 2]], [[1, 2]], sample_weight=[1]), "evaluate has no .* 'sample_weight'"),
+        (lambda: model.evaluate([[1, 2]], [[1, 2]], class_weight=[1]), "evaluate has no .* 'class_weight'"),
         (lambda: model.predict([[1, 2]], steps=3), "steps go with a dataset; of arrays, pass those samples"),
         (lambda: model.compile("sgd", "mse", loss_weights=[1]), "compile has no argument 'loss_weights'"),
         (lambda: keras.optimizers.Adam(clipnorm=1.0), "Adam has no argument 'clipnorm'.*train_step"),

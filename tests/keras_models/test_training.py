@@ -530,11 +530,11 @@ NOT_HERE = {
 } | {  # methods are not recorded: these are Keras 3.15's
     "fit": (
         lambda **more: network().fit(IMAGES, LABELS, verbose=0, **more),
-        {"class_weight": None, "sample_weight": None, "validation_freq": 1},
+        {"class_weight": None, "validation_freq": 1},
     ),
     "evaluate": (
         lambda **more: network().evaluate(IMAGES, LABELS, verbose=0, **more),
-        {"sample_weight": None},
+        {"class_weight": None},
     ),
     "compile": (
         lambda **more: network().compile("sgd", "mse", **more),

@@ -423,6 +423,20 @@ def test_a_dtype_is_numpy_s_with_tensorflow_s_attributes():
     assert tf1.ConfigProto(log_device_placement=True).log_device_placement
 
 
+def test_what_a_program_says_about_a_gpus_memory_has_no_effect():
+    config = tf1.ConfigProto(gpu_options=tf1.GPUOptions(per_process_gpu_memory_fraction=0.5))
+    config.gpu_options.allow_growth = True
+    x = tf1.constant([1.0, 2.0])
+    with tf1.Session(config=config) as session:
+        assert session.run(x * 2).tolist() == [2, 4]
+    assert config == tf1.ConfigProto()
+    assert tf1.ConfigProto().gpu_options == tf1.GPUOptions(allow_growth=False)
+    with pytest.raises(TypeError, match="per_process_gpu_memory_fraction must be a number; got 'half'"):
+        tf1.GPUOptions(per_process_gpu_memory_fraction="half")
+    with pytest.raises(TypeError, match="gpu_options must be GPUOptions; got 0.5"):
+        tf1.ConfigProto(gpu_options=0.5)
+
+
 def test_a_window_that_is_a_tensor_is_refused_by_name():
     x, two = tf1.placeholder(tf1.float32, [1, 4, 4, 1]), tf1.placeholder(tf1.int32, [2])
     for name in ("ksize", "strides"):

@@ -37,7 +37,7 @@ def offered():
 OFFERED = dict(offered())
 # Classes whose objects the runtime makes (Tensor), that are protocol buffers or enumerations in TensorFlow, or NumPy's
 NOT_CALLED = {"DType", "EagerTensor", "Operation", "Tensor", "UnconnectedGradients"}
-NOT_CALLED |= {"ConfigProto", "GraphKeys", "RunMetadata", "RunOptions"}
+NOT_CALLED |= {"ConfigProto", "GPUOptions", "GraphKeys", "RunMetadata", "RunOptions"}
 CALLED = {name: thing for name, thing in OFFERED.items() if name.removeprefix("compat.v1.") not in NOT_CALLED}
 # Keras's base classes take any arguments, ours say which; `get` of metrics here needs the shapes, as compile has them
 BASES = {

@@ -167,6 +167,95 @@ def own_steps(keras, tape):
     return found
 
 
+WEIGHTS = np.float32([0.5, 2, 0, 1, 3, 0.25, 1, 1.5])
+
+
+def weighted(keras, tape, dataset):
+    """Training, evaluation and losses with sample_weight; `dataset` makes one of a tuple of arrays."""
+
+    class Own(keras.Model):
+        def train_step(self, data):
+            x, y, sample_weight = data if len(data) == 3 else (*data, None)
+            with tape() as recorder:
+                y_pred = self(x, training=True)
+                loss = self.compute_loss(y=y, y_pred=y_pred, sample_weight=sample_weight)
+            variables = self.trainable_variables
+            self.optimizer.apply(recorder.gradient(loss, variables), variables)
+            for metric in self.metrics:
+                if metric.name == "loss":
+                    metric.update_state(loss)
+                else:
+                    metric.update_state(y, y_pred, sample_weight=sample_weight)
+            return {metric.name: metric.result() for metric in self.metrics}
+
+    found = {}
+    column = WEIGHTS[:, None]
+    for kind in (keras.Model, Own):
+        for name, weights in {"vector": WEIGHTS, "column": column, "none": None}.items():
+            inputs = keras.Input((3,))
+            dense = keras.layers.Dense(2, kernel_initializer="ones", kernel_regularizer="l2")
+            model = kind(inputs, dense(inputs))
+            model.compile(keras.optimizers.SGD(0.125), "mse", metrics=["mae"])
+            y = np.concatenate([Y, Y * Y], 1)
+            parts = (X, y) if weights is None else (X, y, weights)  # a trace of Keras' takes one of the shapes
+            more = {"batch_size": 3, "epochs": 2, "shuffle": False, "verbose": 0}
+            history = model.fit(X, y, sample_weight=weights, validation_split=0.25, **more).history
+            history |= model.fit(X, y, sample_weight=weights, validation_data=parts, **more).history
+            history["evaluate"] = model.evaluate(X, y, 5, 0, weights)
+            history["train_on_batch"] = model.train_on_batch(X, y, weights)
+            history["test_on_batch"] = model.test_on_batch(X, y, weights)
+            history["dataset"] = model.evaluate(dataset(parts), verbose=0)
+            found[f"{kind.__name__} {name}"] = {key: np.asarray(each).tolist() for key, each in history.items()}
+    loss, classes = keras.losses.MeanSquaredError(), keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    pictures = X.reshape(2, 3, 4)
+    cases = {
+        "number": (loss, X, X * 0.5, 3.0),
+        "vector": (loss, X, X * 0.5, WEIGHTS),
+        "column": (loss, X, X * 0.5, column),
+        "all zero": (loss, X, X * 0.5, WEIGHTS * 0),
+        "classes": (classes, np.arange(8) % 3, X, WEIGHTS),
+        "cells": (loss, pictures, pictures * 0.5, WEIGHTS[:6].reshape(2, 3)),
+        "cells of one": (loss, pictures[:, :1], pictures[:, :1] * 0.5, WEIGHTS[:2]),
+        "one for the cells of each": (loss, pictures, pictures * 0.5, WEIGHTS[:2, None]),
+    }
+    found["losses"] = {name: float(each(*arguments)) for name, (each, *arguments) in cases.items()}
+    return found
+
+
+def several(keras):
+    """A layer and a model that return two tensors, as layers of a model: shapes, outputs, training and weights."""
+
+    class Halves(keras.layers.Layer):
+        def __init__(self, **more):
+            super().__init__(**more)
+            self.norm = keras.layers.BatchNormalization(momentum=0.5)
+
+        def call(self, inputs):
+            y = self.norm(inputs)
+            return y[:, :2], y[:, 1:]
+
+    inputs = keras.Input((3,), name="inputs")
+    left, right = Halves(name="halves")(inputs)
+    dense = keras.layers.Dense(2, kernel_initializer="ones", name="dense")
+    pair = keras.Model(inputs, (dense(right), left), name="pair")
+    again = keras.Input((3,), name="again")
+    first, second = pair(again)
+    total = keras.layers.Add(name="total")([first, second])
+    model = keras.Model([again], [keras.layers.Dense(1, kernel_initializer="ones", name="end")(total)])
+    model.compile(keras.optimizers.SGD(0.0625), "mse")
+    history = model.fit(X, Y, batch_size=4, epochs=2, shuffle=False, verbose=0).history
+    inside = keras.Model(pair.input, pair.get_layer("halves").output[1])
+    return {
+        "shapes": [list(shape) for shape in pair.output_shape],
+        "names": [layer.name for layer in (*pair.layers, *model.layers)],
+        "loss": history["loss"],
+        "pair": [np.asarray(each).tolist() for each in pair.predict(X, verbose=0)],
+        "model": model.predict(X, verbose=0).tolist(),
+        "inside": inside.predict(X, verbose=0).tolist(),
+        "weights": [np.asarray(each).tolist() for each in model.get_weights()],
+    }
+
+
 def numbers(keras, tf):
     """Three steps of Adadelta, a divergence, and a cloned model's outputs with the weights of the first."""
     weight, found = tf.Variable(W[0]), {"adadelta": []}
@@ -209,6 +298,10 @@ def main():
         "numbers": numbers(keras, tensorflow),
         "pictures": pictures(keras),
         "steps": own_steps(keras, tensorflow.GradientTape),
+        "several": several(keras),
+        "weighted": weighted(
+            keras, tensorflow.GradientTape, lambda parts: tensorflow.data.Dataset.from_tensor_slices(parts).batch(3)
+        ),
     }
     path = Path(__file__).parents[2] / "tests" / "recorded" / "keras_fit.json"
     path.write_text(json.dumps(content, separators=(",", ":"), sort_keys=True) + "\n")

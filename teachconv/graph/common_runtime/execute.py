@@ -173,8 +173,7 @@ def _reference(value: Any, arg: ArgDef, op_def: OpDef) -> VariableRef:
         raise ArgumentTypeError(
             f"{arg.name} of {op_def.name} must be a variable made eagerly; got {brief(value)}"
         )
-    found: VariableRef = ref
-    return found
+    return ref
 
 
 def _variable(ref: VariableRef, given: list[Any], arrays: list[Any]) -> Any:

@@ -188,12 +188,9 @@ def gives_ref(node: NodeDef, index: int) -> bool:
 
 
 def _key(node: NodeDef) -> tuple[Any, ...]:
+    attrs = tuple((name, _value_key(node.attrs[name])) for name in sorted(node.attrs))
     # the order of control inputs does not matter
-    return node.op, node.inputs, frozenset(node.control_inputs), node.device, _attrs_key(node.attrs)
-
-
-def _attrs_key(attrs: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple((name, _value_key(attrs[name])) for name in sorted(attrs))
+    return node.op, node.inputs, frozenset(node.control_inputs), node.device, attrs
 
 
 def _value_key(value: Any) -> Any:

@@ -127,7 +127,7 @@ def picture_before(executable: Executable) -> GraphPicture:
 
 def picture_after(executable: Executable, stats: Iterable[NodeStats]) -> GraphPicture:
     """Return the graph that ran, with the actual shapes."""
-    gives = {node.name: _gives(node) for node in stats}
+    gives = {node.name: gives_of(node) for node in stats}
     marks = {
         **{r.into: "folded" for r in executable.rewrites if r.optimizer == "constant folding"},
         **{r.into: "fused" for r in executable.rewrites if r.optimizer == "remapper"},
@@ -144,7 +144,8 @@ def _arguments(executable: Executable) -> list[NodeDef]:
     return [node for node in executable.subgraph.nodes.values() if node.op == "_Arg"]
 
 
-def _gives(node: NodeStats) -> str:
+def gives_of(node: NodeStats) -> str:
+    """Return the shapes and dtypes of what a node returned."""
     return ", ".join(f"{list(shape)} {dtype}" for shape, dtype in zip(node.shapes, node.dtypes, strict=True))
 
 
@@ -166,8 +167,7 @@ def _picture(
     sends: Mapping[str, str] = MappingProxyType({}),
 ) -> GraphPicture:
     drawn = {node.name: node for node in nodes}
-    for name, send in sends.items():
-        drawn[name] = replace(drawn[name], inputs=((send, 0),))
+    drawn |= {name: replace(drawn[name], inputs=((send, 0),)) for name, send in sends.items()}
     read = {name for node in drawn.values() for name in before(node)}
     loose = tuple(name for name in drawn if name not in read and name not in wanted)
     return GraphPicture(title, drawn, wanted + loose, gives, marks)
@@ -188,33 +188,34 @@ def chrome_trace(metadata: RunMetadata) -> str:
     []
     """
     devices = sorted({node.device for node in metadata.nodes})
-    events: list[dict[str, Any]] = []
-    for pid, device in enumerate(devices):
-        events.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": device}})
-    for node in metadata.nodes:
-        events.append(
-            {
-                "name": node.op,
-                "cat": "Op",
-                "ph": "X",
-                "pid": devices.index(node.device),
-                "tid": 0,
-                "ts": node.start * 1e6,
-                "dur": (node.end - node.start) * 1e6,
-                "args": {
-                    "node": node.name,
-                    "kernel": node.kernel,
-                    "kernel at": node.kernel_at,
-                    "backend": f"{node.backend} {node.algorithm}".strip(),
-                    "backend at": node.backend_at,
-                    "innermost loop": [loop_text(mark) for mark in node.loops],
-                    "made at": node.made_at,
-                    "output": [list(shape) for shape in node.shapes],
-                    "dtype": list(node.dtypes),
-                    "bytes": node.nbytes,
-                },
-            }
-        )
+    events: list[dict[str, Any]] = [
+        {"name": "process_name", "ph": "M", "pid": pid, "args": {"name": device}}
+        for pid, device in enumerate(devices)
+    ]
+    events += [
+        {
+            "name": node.op,
+            "cat": "Op",
+            "ph": "X",
+            "pid": devices.index(node.device),
+            "tid": 0,
+            "ts": node.start * 1e6,
+            "dur": (node.end - node.start) * 1e6,
+            "args": {
+                "node": node.name,
+                "kernel": node.kernel,
+                "kernel at": node.kernel_at,
+                "backend": f"{node.backend} {node.algorithm}".strip(),
+                "backend at": node.backend_at,
+                "innermost loop": list(map(loop_text, node.loops)),
+                "made at": node.made_at,
+                "output": list(map(list, node.shapes)),
+                "dtype": list(node.dtypes),
+                "bytes": node.nbytes,
+            },
+        }
+        for node in metadata.nodes
+    ]
     for number, (maker, taker) in enumerate(_edges(metadata)):
         flow = {"name": "value", "cat": "value", "id": number}
         for phase, node, time in (("s", maker, maker.end), ("f", taker, taker.start)):
@@ -226,9 +227,8 @@ def chrome_trace(metadata: RunMetadata) -> str:
 def _edges(metadata: RunMetadata) -> Iterator[tuple[NodeStats, NodeStats]]:
     """Yield, for each value that one node gives to another, its maker and its user."""
     ran = {node.name: node for node in metadata.nodes}
-    if metadata.after is None:
-        return
+    nodes = metadata.after.nodes if metadata.after else {}
     for name, node in ran.items():
-        for source in dict.fromkeys(source for source, _ in metadata.after.nodes[name].inputs):
+        for source in dict.fromkeys(source for source, _ in nodes[name].inputs):
             if source in ran:
                 yield ran[source], node

@@ -91,8 +91,6 @@ def _merged(members: list[NodeDef]) -> tuple[DeviceSpec, NodeDef | None]:
     asking = [node for node in members if node.device]
     for node in sorted(asking, key=lambda node: node.number):
         own = DeviceSpec.from_string(node.device)
-        if own == DeviceSpec():
-            continue
         if not spec.agrees(own) and asker is not None:
             raise InvalidArgumentError(
                 f"{brief(node.name)} asks for {own} and {brief(asker.name)} for {spec}, but they must share "

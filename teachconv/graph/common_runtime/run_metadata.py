@@ -19,7 +19,7 @@ from ...inspection.tracing import facts_of, innermost_loops, loop_text
 from ...support import record, tables
 from ...support.files import path_of
 from ..framework.op_kernel import OpKernelContext
-from .graph_pictures import GraphPicture, chrome_trace, picture_after, picture_before
+from .graph_pictures import GraphPicture, chrome_trace, gives_of, picture_after, picture_before
 from .run_steps import chain_of_run, compute_step, gradient_step, steps_of_passes
 
 if TYPE_CHECKING:
@@ -266,9 +266,7 @@ class RunMetadata(tables.Report):
 
 def _cells(node: NodeStats) -> tuple[tables.Cell, ...]:
     """The row of a node in the table of a run."""
-    outputs = zip(node.shapes, node.dtypes, strict=True)
-    shown = ", ".join(f"{list(shape)} {dtype}" for shape, dtype in outputs)
-    what = f"{node.op} {shown}".rstrip()
+    what = f"{node.op} {gives_of(node)}".rstrip()
     return (
         node.name,
         tables.size(node.nbytes),

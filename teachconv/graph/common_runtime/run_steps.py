@@ -132,8 +132,7 @@ KERNEL_PARTS = (
 @cache
 def _kernel_files() -> dict[str, str]:
     """Return TensorFlow's file of each class of a kernel that convolves, as recorded."""
-    files: dict[str, str] = json.loads(_FILES.read_text(encoding="utf-8"))["classes"]
-    return files
+    return json.loads(_FILES.read_text(encoding="utf-8"))["classes"]
 
 
 @cache
@@ -227,7 +226,8 @@ def _steps(metadata: RunMetadata) -> Iterator[Found]:
         latest = origins[-1]
         yield from run  # once, behind the line of the program
         run.clear()
-        yield from _steps_of_node(node)
+        yield replace(node.computed, name=f"{node.name}: {node.computed.name}")
+        yield from steps_of_backend(node.stages)
     yield from run
 
 
@@ -249,12 +249,6 @@ def program_step(node: NodeDef | Operation) -> SourceStep:
     """Return the line of the program that added a node to the graph, as a step."""
     text = shorten(linecache.getline(node.file, node.line).strip(), 60, placeholder=" ...")
     return SourceStep("program", text, place_of(node.file), node.line, f"adds {node.name}; computes nothing")
-
-
-def _steps_of_node(node: NodeStats) -> Iterator[Found]:
-    """Yield what computed a node, down to the innermost loops."""
-    yield replace(node.computed, name=f"{node.name}: {node.computed.name}")
-    yield from steps_of_backend(node.stages)
 
 
 def convolves(stages: Sequence[record.Stage]) -> bool:

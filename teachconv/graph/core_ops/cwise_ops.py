@@ -42,18 +42,6 @@ def _sigmoid(x: Any) -> Any:
     return np.where(x < 0, power, one) / (one + power)
 
 
-def _elu(x: Any) -> Any:
-    return np.where(x < 0, np.expm1(np.minimum(x, 0)), x)  # the power of a large x would overflow
-
-
-def _softplus(x: Any) -> Any:
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
-
-
-def _rsqrt(x: Any) -> Any:
-    return x.dtype.type(1) / np.sqrt(x)
-
-
 # --- two inputs ---------------------------------------------------------------------------------------
 
 
@@ -114,7 +102,7 @@ OP_DEFS = (
     _unary("Sign", "numbertype", np.sign, "Returns -1, 0 or 1."),
     _unary("Square", "realnumbertype", lambda x: x * x, "Returns x * x."),
     _unary("Sqrt", "floattype", np.sqrt, "Returns the square root."),
-    _unary("Rsqrt", "floattype", _rsqrt, "Returns 1 / sqrt(x)."),
+    _unary("Rsqrt", "floattype", lambda x: x.dtype.type(1) / np.sqrt(x), "Returns 1 / sqrt(x)."),
     _unary("Exp", "floattype", np.exp, "Returns e to the power of x."),
     _unary("Log", "floattype", np.log, "Returns the natural logarithm."),
     _unary("Log1p", "floattype", np.log1p, "Returns the natural logarithm of 1 + x."),
@@ -123,12 +111,19 @@ OP_DEFS = (
     _unary(
         "Elu",
         "floattype",
-        _elu,
+        lambda x: np.where(x < 0, np.expm1(np.minimum(x, 0)), x),  # the power of a large x would overflow
         "Returns exp(features) - 1 if features are negative, features otherwise.",
         "features",
         "activations",
     ),
-    _unary("Softplus", "floattype", _softplus, "Returns log(exp(features) + 1).", "features", "activations"),
+    _unary(
+        "Softplus",
+        "floattype",
+        lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
+        "Returns log(exp(features) + 1).",
+        "features",
+        "activations",
+    ),
     define_op(
         "LogicalNot",
         inputs=["x: bool"],

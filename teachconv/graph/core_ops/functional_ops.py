@@ -23,8 +23,7 @@ _EDGE = ("tensor_name: string", "send_device: string", "recv_device: string")
 
 def call_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the static shapes of the function's outputs."""
-    shapes: list[StaticShape] = c.attrs["f"].output_shapes
-    return shapes
+    return c.attrs["f"].output_shapes
 
 
 _CALL: dict[str, Any] = {

@@ -78,7 +78,8 @@ class GradientTape:
             raise ArgumentError(
                 "Tape is still recording, This can happen if you try to re-enter an already-active tape."
             )
-        self._begin()
+        self._recording, self._graph = True, current_graph()
+        self._start = 0 if self._graph is None else len(self._graph.get_operations())
         self._scope = recorded_by(self)
         self._scope.__enter__()
         return self
@@ -91,10 +92,6 @@ class GradientTape:
     ) -> None:
         self._end()
         self._scope.__exit__(kind, error, where)
-
-    def _begin(self) -> None:
-        self._recording, self._graph = True, current_graph()
-        self._start = 0 if self._graph is None else len(self._graph.get_operations())
 
     def _end(self) -> None:
         self._read_graph()
@@ -222,7 +219,6 @@ class GradientTape:
             LookupError: if an op between them has no registered gradient.
         """
         check_unconnected(unconnected_gradients)
-        self._check_unused()
         targets = [self._target(item) for item in nest.flatten(target)]
         flat = [self._source(item) for item in nest.flatten(sources)]
         with self._one_use():
@@ -268,7 +264,6 @@ class GradientTape:
         [[2.0, 0.0], [0.0, 4.0]]
         """
         check_unconnected(unconnected_gradients)
-        self._check_unused()
         y = self._target(target)
         flat = [self._source(item) for item in nest.flatten(sources)]
         shape = _known_shape(y, "target")
@@ -286,16 +281,14 @@ class GradientTape:
             found = fill_unconnected(found, flat, unconnected_gradients)
         return nest.pack_sequence_as(sources, found)
 
-    def _check_unused(self) -> None:
+    @contextmanager
+    def _one_use(self) -> Iterator[None]:
+        """Within the block, the records exist; afterwards, a tape that is not persistent is used up."""
         if self._used:
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients (or "
                 "jacobians)"
             )
-
-    @contextmanager
-    def _one_use(self) -> Iterator[None]:
-        """Within the block, the records exist; afterwards, a tape that is not persistent is used up."""
         self._read_graph()
         if not self._persistent:
             if self._recording:
@@ -316,10 +309,8 @@ class GradientTape:
             lambda tensor: producers.get(id(tensor)),
             scope=self._name_scope,
         )
-        found: list[Any] = [None] * len(sources)
-        for index, grad in zip(known, grads, strict=True):
-            found[index] = grad
-        return found
+        found = dict(zip(known, grads, strict=True))
+        return [found.get(index) for index in range(len(sources))]
 
     def _name_scope(self, op: Any) -> AbstractContextManager[Any]:
         graph = current_graph()

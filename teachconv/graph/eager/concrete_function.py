@@ -293,13 +293,11 @@ CALL = Part(
 )
 
 
+@dataclass
 class _Leaf:
     """A leaf of a result that is not a tensor: every call returns it unchanged."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any):
-        self.value = value
+    value: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,28 +390,22 @@ def _build(function: ConcreteFunction) -> _Backward:
 def _call_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
     function: ConcreteFunction = op.get_attr("f")
     again = any(grad is not None for grad in grads[len(function.original.outputs) :])  # of a gradient
-    differentiated = function if again else function.original
-    backward = backward_of(differentiated)
+    backward = backward_of(function if again else function.original)
     missing = _missing(function, backward.intermediates)
     if missing:
         _extend(op, function.with_outputs(missing))
-    found = _call(backward, op.get_attr("f"), op.outputs, grads)
-    in_grads: list[Any] = [None] * len(op.inputs)
-    for index, grad in zip(backward.inputs, found, strict=True):
-        in_grads[index] = grad
-    return tuple(in_grads)
+    in_grads = dict(zip(backward.inputs, _call(backward, op, grads), strict=True))
+    return tuple(in_grads.get(index) for index in range(len(op.inputs)))
 
 
-def _call(
-    backward: _Backward, forward: ConcreteFunction, outputs: Sequence[Any], grads: Sequence[Any]
-) -> Any:
-    """Call a backward function with the gradients of the outputs and the intermediate results among them."""
-    place = {id(tensor): index for index, tensor in enumerate(forward.outputs)}
+def _call(backward: _Backward, op: Any, grads: Sequence[Any]) -> Any:
+    """Call a backward function with the gradients of a call's outputs and the intermediate results there."""
+    outputs = dict(zip(map(id, op.get_attr("f").outputs), op.outputs, strict=True))
     starts = [
-        array_ops.zeros_like(outputs[index]) if grads[index] is None else grads[index]
+        array_ops.zeros_like(op.outputs[index]) if grads[index] is None else grads[index]
         for index in backward.outputs
     ]
-    return backward.call.call([*starts, *(outputs[place[id(tensor)]] for tensor in backward.intermediates)])
+    return backward.call.call([*starts, *(outputs[id(tensor)] for tensor in backward.intermediates)])
 
 
 def _extend(op: Any, forward: ConcreteFunction) -> None:

@@ -182,7 +182,8 @@ class Function:
         leaves: list[Leaf] = []
         arguments: list[Any] = []
         for path, container, value in nest.walk(dict(bound.arguments)):
-            text = _path_text(path)
+            # the path as the program writes it: layers[0]['w']
+            text = "".join(str(key) if index == 0 else f"[{key!r}]" for index, key in enumerate(path))
             leaf, is_argument = (container, False) if container else _leaf(text, value)
             if path:
                 leaves.append((text, leaf))
@@ -255,11 +256,6 @@ class Function:
 # ---------------------------------------------------------------------------------------------
 # The leaves of arguments
 # ---------------------------------------------------------------------------------------------
-
-
-def _path_text(path: tuple[Any, ...]) -> str:
-    """Return the path of a leaf as the program writes it: ``layers[0]['w']``."""
-    return "".join(str(key) if index == 0 else f"[{key!r}]" for index, key in enumerate(path))
 
 
 def _leaf(path: str, value: Any) -> tuple[Any, bool]:

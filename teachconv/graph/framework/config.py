@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ... import backends
-from ...core.arguments import integer
+from ...core.arguments import integer, real, truth
 from ...support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
+from ..options import check_type
 
 _PART = re.compile(r"(?:device:)?(cpu|gpu|\*)(?::(\d+|\*))?$", re.IGNORECASE)
 _HOST = {"job:localhost", "replica:0", "task:0"}
@@ -143,6 +144,28 @@ class RunOptions:
             integer(self.shuffle_seed, "shuffle_seed")
 
 
+@dataclass(kw_only=True)
+class GPUOptions:
+    """What programs of TensorFlow say about the memory of a GPU; accepted, but nothing reads it.
+
+    CuPy's memory pool takes memory when an array needs it, as TensorFlow does with ``allow_growth``.
+
+    Attributes:
+        allow_growth: whether memory is taken when it is needed.
+        per_process_gpu_memory_fraction: how much of the memory may be taken.
+
+    >>> config = ConfigProto()
+    >>> config.gpu_options.allow_growth = True
+    """
+
+    allow_growth: bool = False
+    per_process_gpu_memory_fraction: float = 0.0
+
+    def __post_init__(self) -> None:
+        truth(self.allow_growth, "allow_growth")
+        real(self.per_process_gpu_memory_fraction, "per_process_gpu_memory_fraction")
+
+
 @dataclass(frozen=True)
 class ConfigProto:
     """The configuration of `Session` and `function`.
@@ -158,6 +181,7 @@ class ConfigProto:
             nodes that request it.
         backend: the kernel label for all ops that have a kernel with it; "" for the default.
         log_device_placement: has no effect; `RunMetadata` has the placements.
+        gpu_options: accepted, as `GPUOptions` says.
 
     Raises:
         ValueError, TypeError: if a value is out of range.
@@ -174,8 +198,10 @@ class ConfigProto:
     device_count: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({"CPU": 1}))
     backend: str = ""
     log_device_placement: bool = False
+    gpu_options: GPUOptions = field(default_factory=GPUOptions, compare=False)
 
     def __post_init__(self) -> None:
+        check_type(self.gpu_options, GPUOptions, "gpu_options must be GPUOptions")
         legal = 'device_count must be {"CPU": n, "GPU": m} with n >= 1 and m >= 0'
         if not isinstance(self.device_count, Mapping):
             raise ArgumentTypeError(f"{legal}; got {brief(self.device_count)}")

@@ -241,7 +241,7 @@ def _written(value: Any) -> str | None:
     found, frame = None, sys._getframe(2)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("teachconv."):
         code = frame.f_code
-        if not code.co_name.startswith("_"):
+        if not code.co_name.startswith(("_", "<")):  # "<lambda>"
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             same = (name for name in names if frame.f_locals.get(name) is value)
             found = next((f"{name} of {code.co_name}" for name in same), found)

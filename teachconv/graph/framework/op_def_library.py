@@ -146,9 +146,8 @@ def _infer_types(
     arrays = [getattr(value, "dtype", None) for value in values]
     for dtypes in (tensors, arrays):
         for dtype, arg in zip(dtypes, args, strict=True):
-            if arg.type not in op_def.attr_by_name or (dtypes is arrays and arg.type in source):
-                continue
-            if dtype is None:
+            is_known = dtypes is arrays and arg.type in source
+            if dtype is None or is_known or arg.type not in op_def.attr_by_name:
                 continue
             try:
                 known = op_def.attr_by_name[arg.type].check(dtype, op_def.name)
@@ -197,8 +196,7 @@ def _packed_list(items: Sequence[Any], dtype: Any, name: str, graph: Graph) -> T
                 array = to_array(item, dtype, f"{name}[{index}]")
                 value = {"value": frozen(array), "dtype": array.dtype}
                 parts.append(apply_op("Const", str(index), [], value))
-    packed_parts: Tensor = apply_op("Pack", scope, [parts], {})
-    return packed_parts
+    return apply_op("Pack", scope, [parts], {})
 
 
 def _as_tensor(

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import RLock
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,17 +24,11 @@ from .errors import FailedPreconditionError, InvalidArgumentError
 from .node_def import NodeDef
 from .tensor_shape import StaticShape, is_compatible, text
 
-
-class _Lock:
-    """A lock that one thread may take several times, ``with item.lock``; a new one in a forked child."""
-
-    def __init__(self) -> None:
-        self.lock: Any = RLock()
-
-
-# Each is one for all functions or variables: two threads that take two of them would wait for each other.
-TRACING = _Lock()  # held while a function is traced or its gradient is built
-UPDATING = _Lock()  # held from reading a variable's value to replacing it by one computed from it
+# Locks that one thread may take several times, ``with TRACING.lock``; new ones in a forked child. Each is one
+# for all functions or variables: two threads that take two of them would wait for each other.
+TRACING = SimpleNamespace(lock=RLock())  # held while a function is traced or its gradient is built
+# held from reading a variable's value to replacing it by one computed from it
+UPDATING = SimpleNamespace(lock=RLock())
 
 
 def _renew_locks() -> None:

@@ -117,6 +117,7 @@ class InferenceContext:
         return tuple(None if each is None else int(each) for each in value)
 
 
+@dataclass(slots=True)
 class Values:
     """The values of tensors as a shape function asks for them: computed when they are.
 
@@ -124,8 +125,7 @@ class Values:
         tensors: the tensors.
     """
 
-    def __init__(self, tensors: Sequence[Any]) -> None:
-        self.tensors = tensors
+    tensors: Sequence[Any]
 
     def __getitem__(self, index: int) -> Any:
         return partial_value(self.tensors[index])

@@ -65,14 +65,10 @@ Operator = Callable[[Any, Any], Any]
 
 def _operator(name: str) -> tuple[Operator, Operator]:
     """Return the two methods of a binary operator: with the tensor on the left, and on the right."""
-
-    def _left(self: Any, other: Any) -> Any:
-        return _binary(name, self, other)
-
-    def _right(self: Any, other: Any) -> Any:
-        return _binary(name, other, self)
-
-    return _left, _right
+    return (
+        lambda self, other: _binary(name, self, other),
+        lambda self, other: _binary(name, other, self),
+    )
 
 
 class Operators:
@@ -259,12 +255,6 @@ class Tensor(Operators):
     def _compares_values(self) -> bool:
         return self.graph.is_function
 
-    def _no_value(self, wanted: str) -> ArgumentTypeError:
-        return ArgumentTypeError(
-            f"{brief(self.name)} is a tensor of a graph and has no {wanted} before the graph is run: "
-            f"session.run({brief(self.name)}) gives its value"
-        )
-
     def set_shape(self, shape: Any) -> None:
         """Add what is known of the static shape.
 
@@ -297,7 +287,10 @@ class Tensor(Operators):
         )
 
     def __len__(self) -> int:
-        raise self._no_value("length")
+        raise ArgumentTypeError(
+            f"{brief(self.name)} is a tensor of a graph and has no length before the graph is run: "
+            f"session.run({brief(self.name)}) gives its value"
+        )
 
     def __str__(self) -> str:
         known = "" if self.shape.rank is None else f"shape={self.shape}, "

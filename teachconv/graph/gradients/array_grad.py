@@ -15,7 +15,10 @@ from ..ops import array_ops, gen_nn_ops, math_ops
 from .gradients_util import NotDifferentiable, RegisterGradient
 from .math_grad import reduce_gradients
 
-for _name in (
+for _name in (  # those of math_ops first
+    *("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"),
+    *("LogicalAnd", "LogicalOr", "LogicalNot", "All", "Any", "FloorDiv", "Range", "ArgMax"),
+    *("RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal"),
     *("StopGradient", "Shape", "ShapeN", "Size", "BroadcastGradientArgs", "ZerosLike", "OnesLike"),
     *("OneHot", "InvertPermutation", "ConcatOffset", "Assign", "AssignAdd", "AssignSub", "DynamicStitch"),
 ):
@@ -30,6 +33,7 @@ _GRADIENTS: dict[str, Callable[[Any, Any], Any]] = {
     "CheckNumerics": lambda op, grad: array_ops.check_numerics(
         grad, "Not a number (NaN) or infinity (Inf) values detected in gradient."
     ),
+    "AddN": lambda op, grad: (grad,) * len(op.inputs),
     "Fill": lambda op, grad: (None, math_ops.reduce_sum(grad)),
     "Squeeze": lambda op, grad: _reshape_to_input(op, grad),
     "ExpandDims": lambda op, grad: (_reshape_to_input(op, grad), None),

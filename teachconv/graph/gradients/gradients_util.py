@@ -168,9 +168,6 @@ def gradients(
                     f"{what} must be of the default graph; got {brief(item.name)} of another one"
                 )
 
-    def scope(op: Any) -> AbstractContextManager[Any]:
-        return graph.name_scope(f"{op.name}_grad")
-
     with graph.name_scope(name):
         starts = default_gradients(targets, grad_ys)
         found = backpropagate(
@@ -178,7 +175,7 @@ def gradients(
             starts,
             sources,
             lambda tensor: None if id(tensor) in stops else tensor.op,
-            scope=scope,
+            scope=lambda op: graph.name_scope(f"{op.name}_grad"),
             gate=control_flow_ops.tuple if gate_gradients else None,
         )
         return fill_unconnected(found, sources, unconnected_gradients)

@@ -17,15 +17,7 @@ from ..framework.op_def import is_trainable
 from ..framework.shape_inference import known_value
 from ..framework.tensor_shape import StaticShape, as_shape, is_fully_defined
 from ..ops import array_ops, gen_nn_ops, math_ops
-from .gradients_util import NotDifferentiable, RegisterGradient
-
-for _name in (
-    *("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"),
-    *("LogicalAnd", "LogicalOr", "LogicalNot", "All", "Any", "FloorDiv", "Range", "ArgMax"),
-    *("RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal"),
-):
-    NotDifferentiable(_name)
-
+from .gradients_util import RegisterGradient
 
 # --- broadcasting: the gradient of an axis that was repeated is the sum over it -----------------------
 
@@ -200,11 +192,6 @@ def _cast_grad(op: Any, grad: Any) -> Any:
 
 
 # --- several inputs -----------------------------------------------------------------------------------
-
-
-@RegisterGradient("AddN")
-def _add_n_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return (grad,) * len(op.inputs)
 
 
 @RegisterGradient("SelectV2")

@@ -7,6 +7,7 @@ files. Reshape, Transpose and others return views, which is safe because values 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -17,11 +18,41 @@ from ..core_ops.common_shape_fns import mirror_pad
 from ..framework.errors import InvalidArgumentError
 from ..framework.shape_inference import register_function
 
+# --- what is one expression ---------------------------------------------------------------------------
 
-@register_function("StopGradient", "Identity", "ReadVariableOp")
-def _identity(x: Any) -> Any:
-    """Return the input; the executor has replaced a reference to a variable by its value."""
-    return x
+
+def _outputs(arrays: Any) -> Any:
+    """Return several outputs as every kernel does: a tuple, but a single one alone."""
+    found = tuple(arrays)
+    return found if len(found) != 1 else found[0]
+
+
+# An op, or several that do the same, and its function: of the inputs, and by name of the attributes and the
+# shape of the output.
+_FUNCTIONS: dict[tuple[str, ...], Callable[..., Any]] = {
+    # the executor has replaced a reference to a variable by its value
+    ("StopGradient", "Identity", "ReadVariableOp"): lambda x: x,
+    ("Shape",): lambda x, *, out_type: np.array(x.shape, out_type),
+    ("ShapeN",): lambda *inputs, out_type: _outputs(np.array(each.shape, out_type) for each in inputs),
+    ("Size",): lambda x, *, out_type: np.array(x.size, out_type),
+    ("Fill",): lambda dims, value, *, out_shape: np.full(out_shape, value),
+    ("ExpandDims", "Squeeze", "Reshape"): lambda x, *_, out_shape: x.reshape(out_shape),
+    ("BroadcastTo",): lambda x, shape, *, out_shape: np.broadcast_to(x, out_shape),
+}
+# The same of ops whose shape function checks what NumPy would not.
+_CHECKED: dict[str, Callable[..., Any]] = {
+    "Transpose": lambda x, perm: x.transpose(perm.tolist()),
+    "Tile": lambda x, multiples: np.tile(x, multiples.tolist()),
+    "Pack": lambda *values, axis: np.stack(values, axis),
+    "Unpack": lambda value, *, axis: _outputs(np.moveaxis(value, axis, 0)),
+}
+for _ops, _function in _FUNCTIONS.items():
+    register_function(*_ops)(_function)
+for _op, _function in _CHECKED.items():
+    register_function(_op, infers=True)(_function)
+
+
+# --- checks, shapes, constants by shape ---------------------------------------------------------------
 
 
 @register_function("CheckNumerics")
@@ -34,27 +65,6 @@ def _check_numerics(tensor: Any, *, message: str) -> Any:
         found = [name for name, test in (("Inf", np.isinf), ("NaN", np.isnan)) if test(tensor).any()]
         raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(found)} values")
     return tensor
-
-
-# --- shapes as values --------------------------------------------------------------------------------
-
-
-@register_function("Shape")
-def _shape(x: Any, *, out_type: Any) -> Any:
-    """Return a vector with one size for each axis."""
-    return np.array(x.shape, out_type)
-
-
-@register_function("ShapeN")
-def _shape_n(*inputs: Any, out_type: Any) -> Any:
-    """Return one vector for each input."""
-    return _outputs(np.array(each.shape, out_type) for each in inputs)
-
-
-@register_function("Size")
-def _size(x: Any, *, out_type: Any) -> Any:
-    """Return the number of elements."""
-    return np.array(x.size, out_type)
 
 
 @register_function("BroadcastGradientArgs", name="BCastGradArgsOp")
@@ -77,15 +87,6 @@ def _broadcast_gradient_args(s0: Any, s1: Any) -> Any:
     return tuple(np.array([axis for axis, size in enumerate(one) if size == 1], s0.dtype) for one in sizes)
 
 
-# --- constants by shape ------------------------------------------------------------------------------
-
-
-@register_function("Fill")
-def _fill(dims: Any, value: Any, *, out_shape: Any) -> Any:
-    """Return a tensor of a shape filled with one value."""
-    return np.full(out_shape, value)
-
-
 @register_function("OneHot", infers=True)
 def _one_hot(indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int) -> Any:
     """Return on_value at each index of a new axis.
@@ -101,21 +102,6 @@ def _range(start: Any, limit: Any, delta: Any, *, out_shape: Any) -> Any:
     """Return start, start + delta, ... below limit."""
     steps = np.arange(*out_shape, dtype=start.dtype)
     return (start + steps * delta).astype(start.dtype, copy=False)
-
-
-# --- the same elements in another shape --------------------------------------------------------------
-
-
-@register_function("ExpandDims", "Squeeze", "Reshape")
-def _reshape(x: Any, *_: Any, out_shape: Any) -> Any:
-    """Return the same elements in the shape that the op's shape function infers."""
-    return x.reshape(out_shape)
-
-
-@register_function("Transpose", infers=True)
-def _transpose(x: Any, perm: Any) -> Any:
-    """Return the input with permuted axes."""
-    return x.transpose(perm.tolist())
 
 
 # --- more or fewer elements --------------------------------------------------------------------------
@@ -148,18 +134,6 @@ def _slice(x: Any, begin: Any, size: Any, *, out_shape: Any) -> Any:
     return x[tuple(slice(at, at + size) for at, size in zip(begin.tolist(), out_shape, strict=True))]
 
 
-@register_function("Tile", infers=True)
-def _tile(x: Any, multiples: Any) -> Any:
-    """Return the input repeated along each axis."""
-    return np.tile(x, multiples.tolist())
-
-
-@register_function("BroadcastTo")
-def _broadcast_to(x: Any, shape: Any, *, out_shape: Any) -> Any:
-    """Return the input with its axes of size 1 expanded to the shape."""
-    return np.broadcast_to(x, out_shape)
-
-
 def _check_indices(indices: Any, size: int, what: str) -> None:
     if indices.size and not 0 <= indices.min() <= indices.max() < size:
         bad = indices[(indices < 0) | (indices >= size)].ravel()[0]
@@ -182,24 +156,6 @@ def _invert_permutation(x: Any) -> Any:
 
 
 # --- several tensors ---------------------------------------------------------------------------------
-
-
-def _outputs(arrays: Any) -> Any:
-    """Return several outputs as every kernel does: a tuple, but a single one alone."""
-    found = tuple(arrays)
-    return found if len(found) != 1 else found[0]
-
-
-@register_function("Pack", infers=True)
-def _pack(*values: Any, axis: int) -> Any:
-    """Return the inputs joined along a new axis."""
-    return np.stack(values, axis)
-
-
-@register_function("Unpack", infers=True)
-def _unpack(value: Any, *, axis: int) -> Any:
-    """Return the slices along an axis."""
-    return _outputs(np.moveaxis(value, axis, 0))
 
 
 @register_function("ConcatV2", infers=True)

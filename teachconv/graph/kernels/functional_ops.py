@@ -5,7 +5,6 @@ TensorFlow: core/kernels/partitioned_function_ops.cc and sendrecv_ops.cc.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,11 @@ from ..framework.op_kernel import OpKernelContext
 from ..framework.shape_inference import register_function
 
 
-def _call(function: Any, context: OpKernelContext, inputs: Sequence[Any]) -> Any:
-    """Run a function; return its output, or a tuple unless there is exactly one."""
-    outputs = function.run_in_kernel(context, inputs)
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
-
-
 @register_function("StatefulPartitionedCall", "PartitionedCall")
 def _partitioned_call(*inputs: Any, context: OpKernelContext, f: Any) -> Any:
     """Return the outputs of a function for its arguments; the references to variables come after them."""
-    return _call(f, context, inputs)
+    outputs = f.run_in_kernel(context, inputs)
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 def _send(value: Any, *, context: OpKernelContext, tensor_name: str) -> tuple[Any, ...]:

@@ -55,25 +55,29 @@ def _relu_grad(gradients: Any, features: Any) -> Any:
 # --- softmax -----------------------------------------------------------------------------------------
 
 
-def _shifted(logits: Any) -> Any:
-    """Return the logits minus the largest of each row, which prevents overflow and changes no softmax."""
+def _powers(logits: Any) -> tuple[Any, Any, Any]:
+    """Return the logits minus the largest of each row, exp of them, and the sum of that for each row.
+
+    The difference prevents overflow and changes no softmax.
+    """
     wide = to_accumulator(logits)
-    return wide - wide.max(axis=-1, keepdims=True, initial=-np.inf)
+    shifted = wide - wide.max(axis=-1, keepdims=True, initial=-np.inf)
+    powers = np.exp(shifted)
+    return shifted, powers, powers.sum(axis=-1, keepdims=True)
 
 
 @register_function("Softmax")
 def _softmax(logits: Any) -> Any:
     """Return exp(logits) divided by its sum along the last axis."""
-    powers = np.exp(_shifted(logits))
-    return (powers / powers.sum(axis=-1, keepdims=True)).astype(logits.dtype, copy=False)
+    _, powers, totals = _powers(logits)
+    return (powers / totals).astype(logits.dtype, copy=False)
 
 
 @register_function("LogSoftmax")
 def _log_softmax(logits: Any) -> Any:
     """Return the logarithm of the softmax: logits - log(sum(exp(logits)))."""
-    shifted = _shifted(logits)
-    total = np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-    return (shifted - total).astype(logits.dtype, copy=False)
+    shifted, _, totals = _powers(logits)
+    return (shifted - np.log(totals)).astype(logits.dtype, copy=False)
 
 
 @register_function("SoftmaxCrossEntropyWithLogits", name="SoftmaxXentWithLogitsOp", infers=True)
@@ -82,9 +86,7 @@ def _softmax_xent(features: Any, labels: Any) -> Any:
 
     The losses [batch] and the gradients [batch, classes] share their exponentials.
     """
-    shifted = _shifted(features)
-    powers = np.exp(shifted)
-    totals = powers.sum(axis=-1, keepdims=True)
+    shifted, powers, totals = _powers(features)
     wide = to_accumulator(labels)
     # a label of 0 contributes nothing, even where the logarithm is -inf
     terms = np.where(wide == 0, wide, wide * (np.log(totals) - shifted))
@@ -102,9 +104,7 @@ def _sparse_softmax_xent(features: Any, labels: Any) -> Any:
             f"labels must be class numbers from 0 to {classes - 1}, one for each column of the features; "
             f"got {bad}"
         )
-    shifted = _shifted(features)
-    powers = np.exp(shifted)
-    totals = powers.sum(axis=-1, keepdims=True)
+    shifted, powers, totals = _powers(features)
     loss = np.log(totals[:, 0]) - shifted[rows, labels]
     backprop = powers / totals
     backprop[rows, labels] -= 1

@@ -171,7 +171,4 @@ def _arguments(shape: Any, dtype: Any, **numbers: Any) -> list[Any]:
     sizes = to_array(shape, None, "shape") if isinstance(shape, int) else int_vector(shape)  # no vector
     if isinstance(sizes, np.ndarray) or (isinstance(sizes, list) and not any(map(is_tensor, sizes))):
         sizes = constant(to_array(sizes, None, "shape"), name="shape")
-    found: list[Any] = [sizes]
-    for name, number in numbers.items():
-        found.append(convert_to_tensor(number, dtype, name))
-    return found
+    return [sizes, *(convert_to_tensor(number, dtype, name) for name, number in numbers.items())]

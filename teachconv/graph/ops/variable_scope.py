@@ -52,8 +52,7 @@ def get_variable_scope() -> VariableScope:
     current = get_default_graph().variable_scope
     if current.get() is None:
         current.set(VariableScope())
-    scope: VariableScope = current.get()
-    return scope
+    return current.get()
 
 
 def variable_scope(

@@ -178,7 +178,7 @@ class Conv2D(Convolution):
         return _CONV[self._rank](inputs, self.kernel, **self.windows())
 
 
-class Conv1D(Conv2D):
+class Conv1D(Conv2D, rank=1):
     """Convolves signals with filters that are learned: one Conv2D node, of images of one row.
 
     Args:
@@ -198,19 +198,16 @@ class Conv1D(Conv2D):
     [1.0, 3.0, 7.0, 14.0]
     """
 
-    _rank = 1
     _paddings = ("valid", "same", "causal")
 
 
-class Conv3D(Conv2D):
+class Conv3D(Conv2D, rank=3):
     """Convolves volumes with filters that are learned: one Conv3D node; arguments as in `Conv2D`.
 
     >>> from teachconv import keras
     >>> keras.layers.Conv3D(4, 3, strides=2, padding="same", input_shape=(8, 8, 6, 1)).output_shape
     (None, 4, 4, 3, 4)
     """
-
-    _rank = 3
 
 
 class DepthwiseConv2D(Convolution):
@@ -283,15 +280,13 @@ class DepthwiseConv2D(Convolution):
         return squeeze(nn.depthwise_conv2d(images, expand_dims(kernel, 0), **windows), [row])
 
 
-class DepthwiseConv1D(DepthwiseConv2D):
+class DepthwiseConv1D(DepthwiseConv2D, rank=1):
     """Convolves each channel of signals with filters of its own; arguments as in `DepthwiseConv2D`.
 
     >>> from teachconv import keras
     >>> keras.layers.DepthwiseConv1D(3, depth_multiplier=2, input_shape=(8, 3)).output_shape
     (None, 6, 6)
     """
-
-    _rank = 1
 
 
 class SeparableConv2D(DepthwiseConv2D):
@@ -340,9 +335,7 @@ class SeparableConv2D(DepthwiseConv2D):
         windows = kernel_size, strides, padding, data_format, dilation_rate
         Convolution.__init__(self, *windows, activation, use_bias, bias_initializer, more)
 
-    def out_channels(self, channels: int) -> int:
-        """Return the number of filters."""
-        return self.filters
+    out_channels = Conv2D.out_channels
 
     def kernel_shapes(self, channels: int) -> dict[str, tuple[int, ...]]:
         """Return those of the filters of the channels, and of the filters of one tap."""
@@ -366,10 +359,8 @@ class SeparableConv2D(DepthwiseConv2D):
         return _CONV[self._rank](between, self.pointwise_kernel, data_format=self.layout)
 
 
-class SeparableConv1D(SeparableConv2D):
+class SeparableConv1D(SeparableConv2D, rank=1):
     """Convolves each channel of signals, and mixes the channels; arguments as in `SeparableConv2D`."""
-
-    _rank = 1
 
 
 class Conv2DTranspose(Conv2D):
@@ -460,7 +451,7 @@ class Conv2DTranspose(Conv2D):
         return _TRANSPOSE[self._rank](inputs, self.kernel, sizes, **windows)
 
 
-class Conv1DTranspose(Conv2DTranspose):
+class Conv1DTranspose(Conv2DTranspose, rank=1):
     """Applies the transpose of a convolution to signals; arguments as in `Conv2DTranspose`, of one axis.
 
     >>> from teachconv import keras
@@ -468,16 +459,12 @@ class Conv1DTranspose(Conv2DTranspose):
     (None, 8, 1)
     """
 
-    _rank = 1
 
-
-class Conv3DTranspose(Conv2DTranspose):
+class Conv3DTranspose(Conv2DTranspose, rank=3):
     """Applies the transpose of a convolution to volumes: one Conv3DBackpropInputV2 node.
 
     Arguments as in `Conv2DTranspose`, but ``data_format`` comes before ``output_padding``, as in Keras.
     """
-
-    _rank = 3
 
     def __init__(
         self,

@@ -10,17 +10,14 @@ from math import inf, prod
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from ...core.arguments import normalize_steps, positive, truth
 from ...core.geometry import conv2d_transpose_geometry
 from ...graph import matmul, nn, reshape, shape, tile, transpose, where
-from ...graph.ops.random_ops import random_uniform
 from ...graph.options import check_type, unsupported
 from ...support.errors import ArgumentError, brief, check_word
 from .. import activations
 from ..checks import check_number, check_sizes, shape_text
-from ..config import next_seed
+from ..random import SeedGenerator, uniform
 from .layer import KerasTensor, Layer, Shape, size
 from .pooling import check_data_format
 
@@ -38,9 +35,7 @@ class InputLayer(Layer):
         self.shape = check_sizes(shape, "shape")
         self.batch_size = None if batch_size is None else positive(batch_size, "batch_size")
         super().__init__(**more)
-        self.build_for((self.batch_size, *self.shape))
-        assert self.output_shape is not None
-        self._node: KerasTensor = KerasTensor(self.output_shape, self.dtype, self, None)
+        self._node = self._results(self.build_for((self.batch_size, *self.shape)), None)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the input."""
@@ -271,16 +266,15 @@ class Dropout(Layer):
 
     def __init__(self, rate: float, *, seed: int | None = None, **more: Any):
         self.rate = check_number(rate, "rate", 0, 1)
-        self.seed = next_seed(seed)
-        self._seeds = np.random.default_rng(self.seed)  # one for each call, or for each trace of a call
+        self._seeds = SeedGenerator(seed)
+        self.seed = self._seeds.seed
         super().__init__(**more)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the input, or a part of it while training."""
         if not training or not self.rate:
             return inputs
-        seed = int(self._seeds.integers(2**31))
-        kept = random_uniform(shape(inputs), dtype=inputs.dtype, seed=seed) >= self.rate
+        kept = uniform(shape(inputs), dtype=inputs.dtype, seed=self._seeds) >= self.rate
         return where(kept, inputs * (1 / (1 - self.rate) if self.rate < 1 else 0.0), 0)
 
 

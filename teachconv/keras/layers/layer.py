@@ -63,9 +63,10 @@ class KerasTensor:
         layer: the layer that returns it.
         source: the tensor that this layer takes, or a list of those it takes; None for an `Input`.
         arguments: what the layer's call is given by keyword.
+        siblings: all the tensors that the call returns, this one among them.
     """
 
-    __slots__ = ("arguments", "dtype", "layer", "shape", "source")
+    __slots__ = ("arguments", "dtype", "layer", "shape", "siblings", "source")
 
     def __init__(
         self,
@@ -77,6 +78,7 @@ class KerasTensor:
     ):
         self.shape, self.dtype, self.layer, self.source = shape, dtype, layer, source
         self.arguments: Mapping[str, Any] = arguments or {}
+        self.siblings = [self]
 
     @property
     def sources(self) -> list[KerasTensor]:
@@ -194,7 +196,7 @@ class Layer:
         if input_shape is not None:
             self.build_for((None, *check_sizes(input_shape, "input_shape")))
 
-    _node: KerasTensor | None = None  # what it returned when it was first called in a model
+    _node: Any = None  # the tensor, or the list of them, that it returned when it was first called in a model
     _casts_integers = False  # whether integers become the layer's dtype, as where weights multiply them
     _takes_training = True  # whether `call` has the argument training
     _training_unless_told = False  # its default
@@ -233,7 +235,9 @@ class Layer:
             raise ArgumentError(
                 f"{key} of {kind} is not in teachconv.keras; leave it out; got {brief(value)}"
             )
-        known = [*_parameters(type(self)), "name", "trainable", "dtype", "input_shape"]
+        code = type(self).__init__.__code__
+        own = code.co_varnames[1 : code.co_argcount]
+        known = [*own, "name", "trainable", "dtype", "input_shape"]
         raise ArgumentTypeError(f"{kind} has no argument {brief(key)}{suggestion(key, known)}")
 
     # --- what a subclass defines -----------------------------------------------------------------
@@ -274,8 +278,8 @@ class Layer:
         """Whether a trace of `call` is needed to infer the output's shape and make sublayers' weights."""
         return type(self).compute_output_shape is Layer.compute_output_shape and self._own_call
 
-    def _shape_of_call(self, input_shape: Any, arguments: Mapping[str, Any]) -> Shape:
-        """Trace `call` for an input of a shape; return the shape of its result."""
+    def _shape_of_call(self, input_shape: Any, arguments: Mapping[str, Any]) -> Any:
+        """Trace `call` for an input of a shape; return the shape of its result, or a list for several."""
 
         def call(inputs: Any) -> Any:
             return self.call(inputs, **arguments)
@@ -283,7 +287,8 @@ class Layer:
         specs = [TensorSpec(shape, self.dtype) for shape in as_list(input_shape)]
         traced = function(call).get_concrete_function(specs if isinstance(input_shape, list) else specs[0])
         self._forget_losses()  # they are of the trace
-        return tuple(traced.outputs[0].shape)
+        shapes = shape_of(traced.outputs)
+        return shapes if len(shapes) > 1 else shapes[0]
 
     def geometries(self, input_shape: Shape) -> list[Any]:
         """Return the geometry of each window that the layer slides over its input; most layers have none."""
@@ -339,8 +344,8 @@ class Layer:
             watch(self, inputs, outputs)
         return outputs
 
-    def _connect(self, inputs: Any, arguments: Mapping[str, Any]) -> KerasTensor:
-        """Return the tensor without a value that the layer makes of one, or of a list of them."""
+    def _connect(self, inputs: Any, arguments: Mapping[str, Any]) -> Any:
+        """Return the tensor without a value, or a tuple of them, that the layer makes of one or of a list."""
         if isinstance(inputs, (list, tuple)):
             if not all(isinstance(each, KerasTensor) for each in inputs):
                 raise ArgumentTypeError(
@@ -348,11 +353,17 @@ class Layer:
                     f"got {brief(inputs)}"
                 )
             inputs = list(inputs)
-        shape = self.build_for(shape_of(inputs), arguments)
-        result = KerasTensor(shape, self.dtype, self, inputs, arguments)
+        result = self._results(self.build_for(shape_of(inputs), arguments), inputs, arguments)
         if self._node is None:
             self._node = result
-        return result
+        return tuple(result) if isinstance(result, list) else result
+
+    def _results(self, shape: Any, source: Any, arguments: Mapping[str, Any] = _NO_ARGUMENTS) -> Any:
+        """Return a tensor without a value for a shape, or a list for several that one call returns."""
+        results = [KerasTensor(each, self.dtype, self, source, arguments) for each in as_list(shape)]
+        for each in results:
+            each.siblings = results
+        return results if isinstance(shape, list) else results[0]
 
     def _check_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Raise unless the arguments after the first input are tensors by position and values by keyword."""
@@ -426,19 +437,18 @@ class Layer:
         return cast(inputs, self.dtype)
 
     @property
-    def output(self) -> KerasTensor:
-        """The tensor without a value that the layer returns in its model: its shape and dtype."""
+    def output(self) -> Any:
+        """The tensor without a value that the layer returns in its model, or a list of them."""
         if self._node is not None:
             return self._node
         if self.input_shape is None or self.output_shape is None:
             raise AttributeError(f"layer {brief(self.name)} has not been called, and has no output yet")
-        source = KerasTensor(self.input_shape, self.dtype, self, None)
-        return KerasTensor(self.output_shape, self.dtype, self, source)
+        return self._results(self.output_shape, self._results(self.input_shape, None))
 
     @property
     def input(self) -> Any:
         """The tensor without a value that the layer takes in its model, or a list of them."""
-        output = self.output
+        output = as_list(self.output)[0]
         return output if output.source is None else output.source
 
     def get_config(self) -> dict[str, Any]:
@@ -656,9 +666,3 @@ def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) ->
             )
     for variable, array in zip(variables, arrays, strict=True):
         variable.assign(array.astype(variable.dtype))
-
-
-def _parameters(layer: type) -> list[str]:
-    """Return the names of the arguments that a layer's class defines itself."""
-    code = layer.__init__.__code__  # type: ignore[misc]
-    return list(code.co_varnames[1 : code.co_argcount])

@@ -34,6 +34,10 @@ class Windowed(Layer):
     _rank = 2  # over how many axes its windows move
     _paddings: tuple[str, ...] = ("valid", "same")
 
+    def __init_subclass__(cls, rank: int | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._rank = cls._rank if rank is None else rank
+
     def __init__(
         self, window: Any, name_of_window: str, strides: Any, padding: Any, data_format: Any, **more: Any
     ):
@@ -164,16 +168,12 @@ class MaxPooling2D(_Pooling):
         return nn.max_pool(inputs, self.window, self.strides, self.padding.upper(), self.layout)
 
 
-class MaxPooling1D(MaxPooling2D):
+class MaxPooling1D(MaxPooling2D, rank=1):
     """Takes the largest value of each window of a signal; arguments as in `MaxPooling2D`, of one axis."""
 
-    _rank = 1
 
-
-class MaxPooling3D(MaxPooling2D):
+class MaxPooling3D(MaxPooling2D, rank=3):
     """Takes the largest value of each window of a volume: one MaxPool3D node; as `MaxPooling2D`."""
-
-    _rank = 3
 
 
 class AveragePooling2D(_Pooling):
@@ -194,16 +194,12 @@ class AveragePooling2D(_Pooling):
         return nn.avg_pool(inputs, self.window, self.strides, self.padding.upper(), self.layout)
 
 
-class AveragePooling1D(AveragePooling2D):
+class AveragePooling1D(AveragePooling2D, rank=1):
     """Takes the mean of each window of a signal; arguments as in `AveragePooling2D`, of one axis."""
 
-    _rank = 1
 
-
-class AveragePooling3D(AveragePooling2D):
+class AveragePooling3D(AveragePooling2D, rank=3):
     """Takes the mean of each window of a volume: one AvgPool3D node; as `AveragePooling2D`."""
-
-    _rank = 3
 
 
 class _GlobalPooling(Windowed):
@@ -251,16 +247,12 @@ class GlobalMaxPooling2D(_GlobalPooling):
         return reduce_max(inputs, self.spatial_axes, self.keepdims)
 
 
-class GlobalAveragePooling1D(GlobalAveragePooling2D):
+class GlobalAveragePooling1D(GlobalAveragePooling2D, rank=1):
     """Takes the mean of each channel of a signal; arguments as in `GlobalAveragePooling2D`."""
 
-    _rank = 1
 
-
-class GlobalMaxPooling1D(GlobalMaxPooling2D):
+class GlobalMaxPooling1D(GlobalMaxPooling2D, rank=1):
     """Takes the largest value of each channel of a signal; arguments as in `GlobalAveragePooling2D`."""
-
-    _rank = 1
 
 
 class ZeroPadding2D(Windowed):

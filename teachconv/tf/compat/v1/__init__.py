@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ....graph import (
     ConfigProto,
+    GPUOptions,
     Graph,
     GraphKeys,
     Operation,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConfigProto",
+    "GPUOptions",
     "Graph",
     "GraphKeys",
     "Operation",

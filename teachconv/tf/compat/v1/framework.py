@@ -200,10 +200,7 @@ def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize
     """Return zeros of the shape of a tensor."""
 
 
-@in_graph
-def initialize_all_variables() -> Any:
-    """Return an operation that initialises all variables: the old name of global_variables_initializer."""
-    return tg.global_variables_initializer()
+initialize_all_variables = in_graph(tg.global_variables_initializer)  # its old name
 
 
 @in_graph

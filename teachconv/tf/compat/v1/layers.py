@@ -257,8 +257,11 @@ def max_pooling2d(
     Raises:
         ValueError, TypeError: if an argument is invalid.
     """
-    layer = layers.MaxPooling2D(pool_size, strides, padding.lower(), data_format, "max_pooling2d")
-    return _apply(layer, inputs, name)
+    return _apply(
+        layers.MaxPooling2D(pool_size, strides, padding.lower(), data_format, "max_pooling2d"),
+        inputs,
+        name,
+    )
 
 
 @in_graph
@@ -281,8 +284,11 @@ def average_pooling2d(
     Raises:
         ValueError, TypeError: as `max_pooling2d`.
     """
-    layer = layers.AveragePooling2D(pool_size, strides, padding.lower(), data_format, "average_pooling2d")
-    return _apply(layer, inputs, name)
+    return _apply(
+        layers.AveragePooling2D(pool_size, strides, padding.lower(), data_format, "average_pooling2d"),
+        inputs,
+        name,
+    )
 
 
 @in_graph
