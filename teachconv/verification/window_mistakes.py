@@ -26,8 +26,8 @@ from ..windows.normalization import BatchNormCall
 from ..windows.padding import RULES, PadCall
 from ..windows.pooling import PoolCall, pool_call
 from ..windows.walking import counts
+from .candidates import some_axes
 from .diagnosing import Diagnosis, Tolerance
-from .mistakes import some_axes
 from .places import cells_in_words, held_words
 from .reports import DiffReport, DiffRow
 
