@@ -54,7 +54,7 @@ def some_axes(rank: int) -> dict[tuple[int, ...], str]:
 # Arrays seen through a view: the right geometry, but cells in another order
 # ---------------------------------------------------------------------------------------------
 
-# which arrays are meant; those of a filter gradient, whose result is the filter
+# which arrays of a call are meant, and which of a filter gradient, whose result is the filter
 _SEEN = {
     "first": (("first",), ("first",)),
     "filter": (("second",), ("result",)),
@@ -104,7 +104,7 @@ def _other_sizes(call: Call, filters: np.ndarray, sentence: str) -> Iterator[Mis
     pairs = zip(g.axes, filters.shape, strict=False)
     axes = tuple(replace(axis, filter_size=size) for axis, size in pairs)
     changed = replace(call, second=filters, geometry=replace(g, axes=axes))
-    for geometry in _geometries(changed, g.strides, g.dilations).values():
+    for geometry in dict.fromkeys(_geometries(changed, g.strides, g.dilations).values()):
         yield Mistake(sentence, replace(changed, geometry=geometry))
 
 
@@ -288,9 +288,9 @@ def groups(case: Failure) -> Iterator[Mistake]:
         dealt = replace(call, second=call.second[..., order], bias=bias)
         view: View = partial(np.take, indices=np.argsort(order), axis=-1)
         yield Mistake(f"when output channel o belongs to group o mod {parts}", dealt, view, moves=True)
-    for order in [*permutations((0, 1, 2))][1:]:
-        axes = (*range(len(taps)), *(len(taps) + axis for axis in order))
-        names = ", ".join(("depth", "group", "channel of the group")[axis] for axis in order)
+    for turn in [*permutations((0, 1, 2))][1:]:
+        axes = (*range(len(taps)), *(len(taps) + axis for axis in turn))
+        names = ", ".join(("depth", "group", "channel of the group")[axis] for axis in turn)
         second = call.second.reshape(*taps, depth, parts, channels // parts).transpose(axes)
         words = f"when the filter's channels are read in the order ({names})"
         yield Mistake(words, replace(call, second=second.reshape(call.second.shape)))
@@ -423,17 +423,20 @@ def padding_sides(case: Failure) -> Iterator[tuple[Axes, str]]:
 
 def _where_padding_is(g: ConvGeometry, axes: Sequence[AxisGeometry]) -> str:
     """Say how the padding before differs; the padding after is known only where one size alone fits."""
-    changes, other_side = [], True
-    for ours, theirs, name in zip(g.axes, axes, AXES[-g.rank :], strict=True):
-        more = theirs.pad_before - ours.pad_before
-        if not more:
-            continue
-        number = {1: "one", 2: "two", 3: "three"}.get(abs(more), abs(more))
-        changes.append(f"{number} {'more' if more > 0 else 'less'} {_SIDES[name][1]}")
-        # as many outputs as ours result from this much padding after, or up to stride - 1 more
-        least = ours.full_size - ours.in_size - theirs.pad_before
-        other_side &= not least <= ours.pad_after < least + ours.stride
-    return "padding is on the other side" if other_side else f"theirs has {' and '.join(changes)}"
+    names = [_SIDES[name][1] for name in AXES[-g.rank :]]
+    every = zip(g.axes, axes, names, strict=True)
+    changes = [(a, b.pad_before - a.pad_before, name) for a, b, name in every if a.pad_before != b.pad_before]
+    # as many outputs as ours result from this much padding after, or up to stride - 1 more
+    least = (axis.full_size - axis.in_size - axis.pad_before - more for axis, more, _ in changes)
+    pairs = zip(least, changes, strict=True)
+    if not any(after <= axis.pad_after < after + axis.stride for after, (axis, *_) in pairs):
+        return "padding is on the other side"
+    numbers = {1: "one", 2: "two", 3: "three"}
+    said = (
+        f"{numbers.get(abs(more), abs(more))} {'more' if more > 0 else 'less'} {name}"
+        for _, more, name in changes
+    )
+    return f"theirs has {' and '.join(said)}"
 
 
 @differing
@@ -875,8 +878,8 @@ def changed(views: Callable[[Failure], Views]) -> Tries:
 
 def _changed(views: Callable[[Failure], Views], case: Failure) -> Iterator[Mistake]:
     for words, view in views(case):
-        yield Mistake(f"when {words} of the result", case.call, view)
-        yield Mistake(f"when {words} of the arrays", case.call.with_each(view))
+        yield Mistake(f"when {words} in the result", case.call, view)
+        yield Mistake(f"when {words} in the arrays", case.call.with_each(view))
 
 
 @changed
@@ -889,7 +892,7 @@ def lost_nan(case: Failure) -> Views:
 def saturated(case: Failure) -> Views:
     """Numbers that are too large for the type replaced by its largest."""
     largest = FORMATS[case.call.first.dtype.name].largest
-    words = "the largest number of the type takes the place of those that are too large,"
+    words = "the largest number of the type takes the place of larger ones"
     return [(words, partial(np.clip, a_min=-largest, a_max=largest))]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -252,12 +251,12 @@ DIAGNOSES: tuple[Known, ...] = (
     Known("scale_and_shift", "channels are multiplied by numbers, and others added", "numbers",
           None, _BIAS, f"{_BIAS} * (1 + b * b) - b", "howto/port_a_network"),
     Known("missing_terms", "terms of the sums are missing", "numbers",
-          partial(fits.terms, "missing_terms"), _BIAS,
+          fits.terms, _BIAS,
           "conv2d(x[..., :-1], w[:, :, :-1], 1, 'SAME', bias=b)", "howto/find_a_bug_in_your_kernel",
           slips=(("of one channel alone", {"transform": "one channel"}),
                  ("without the last product", {"transform": "last product"}))),
     Known("doubled_terms", "terms of the sums are counted twice", "numbers",
-          partial(fits.terms, "doubled_terms"), _BIAS,
+          None, _BIAS,
           f"{_BIAS} + conv2d(x[..., :1], w[:, :, :1], 1, 'SAME')", "howto/find_a_bug_in_your_kernel"),
     Known("input_scale", "the input is not normalised as before: factors or constants differ", "input",
           fits.input_scales, _BIAS, "conv2d(x * 2 - 1, w, 1, 'SAME', bias=b)", "howto/port_a_network"),

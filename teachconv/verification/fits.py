@@ -302,36 +302,39 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
 _SUMS = 20  # products that take as long as it takes to sum a term along all of its axes
 
 
-def terms(code: str, case: Failure) -> Iterator[Mistake]:
+def terms(case: Failure) -> Iterator[Mistake]:
     """Terms that the sums are without, or count twice: those of some channels, taps, rows or images."""
-    call, times = case.call, -1 if code == "missing_terms" else 1
-    plain, every = call.with_each(wide), _telling(case)
+    call, every, error = case.call, _telling(case), _error(case)
     if not len(every) or not all(np.isfinite(array).all() for array in (call.first, call.second)):
         return
     # the first, the last and others between them
     cells = [tuple(map(int, every[n])) for n in np.unique(np.linspace(0, len(every) - 1, 6).astype(int))]
     rest = np.array([float(case.got[cell]) - float(case.exact[cell]) for cell in cells])
     for name in ("second", "first"):
-        array = getattr(plain, name)
+        array = wide(getattr(call, name))
         one = cost(call) if call.kind.sums_images else call.terms * call.backend_shape[-1]
         if not case.affords(len(cells) * (one + _SUMS * array.size)):
             continue
-        products = np.stack([_products(plain, cell, name) for cell in cells])
+        products = np.stack([_products(call.with_each(wide), cell, name) for cell in cells])
         for axes, noun in _axes_of(call, name):
             back = np.argsort(axes)
             others = [axis for axis in range(array.ndim) if axis not in axes]
             sums = products.sum(axis=tuple(axis + 1 for axis in others)).transpose(0, *(1 + np.argsort(back)))
-            shape = sums.shape[1:]
-            for start, past in _ranges(sums.reshape(len(cells), -1), times * rest, _error(case)):
-                part = np.zeros(prod(shape), bool)
+            flat = sums.reshape(len(cells), -1)
+            missing = [(0, *span) for span in _ranges(flat, -rest, error)]
+            for times, start, past in (*missing, *((2, *span) for span in _ranges(flat, rest, error))):
+                part = np.zeros(flat.shape[1], bool)
                 part[start:past] = True
+                keep = np.expand_dims(part.reshape(sums.shape[1:]).transpose(back), others)
+                other: Any = np.where(keep, times * array, array)
                 which = members(np.flatnonzero(part), part.size, noun)
-                words = f"without {which}" if times < 0 else f"with twice the products of {which}"
-                if times < 0 and part.sum() == part.size - 1:
+                code, words = "missing_terms", f"without {which}"
+                if times:
+                    code, words = "doubled_terms", f"with twice the products of {which}"
+                elif part.sum() == part.size - 1:
                     words = f"with {members(np.flatnonzero(~part), part.size, noun)} only"
-                keep = np.expand_dims(part.reshape(shape).transpose(back), others)
-                changed = replace(call, **{name: np.where(keep, (1 + times) * array, array)})
-                yield Mistake(words, changed, chosen=2 * log2(part.size))
+                changed = replace(call, **{name: other})
+                yield Mistake(words, changed, chosen=2 * log2(part.size), code=code)
 
 
 def _products(call: Call, cell: tuple[int, ...], name: str) -> np.ndarray:

@@ -354,7 +354,7 @@ def compared(
         if other:
             note = f"{other.code} fits as well: {other.sentence}"
         if found and got.size == 1:
-            found, note = None, f"{found.code} fits ({found.sentence}), {ONE_CELL}"
+            note, found = f"{found.code} fits ({found.sentence}), {ONE_CELL}", None
         note = note or ("" if found else "none of the usual mistakes")
         return DiffRow(name, "", False, largest, ulps, fraction, bad, bad, found, None, note, places, wrong)
 
