@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.arguments import Pads
 from ..truth import bounds
-from ..verification.number_mistakes import ACTIVATIONS
+from ..verification.candidates import ACTIVATIONS
 from ..verification.reports import DiffRow, failed_row
 from ..windows.padding import PadCall
 

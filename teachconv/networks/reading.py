@@ -20,7 +20,7 @@ from ..core.kinds import layout_of
 from ..dialects import keras, onnx, torch
 from ..running import nn_ops
 from ..support.errors import brief
-from ..verification.number_mistakes import ACTIVATIONS
+from ..verification.candidates import ACTIVATIONS
 from ..windows.calls import bound_call
 from . import definitions
 

@@ -21,14 +21,13 @@ from typing import Any
 import numpy as np
 
 from ..core.dtypes import FORMATS, is_integer
-from ..support import tables
 from ..support.progress import say
 from ..support.settings import within
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
-from .failures import Failure, Mistake, Tolerance, cost, part_of, relu
-from .places import axis_nouns
+from .failures import TRY, Failure, Mistake, Tolerance, cost, part_of, relu
+from .places import patterns
 
 __all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
@@ -44,7 +43,6 @@ _AGAIN = 100  # mistakes that are looked at after one that fits, for another one
 _NEAR, _FEW = 0.9, 20  # the nearest mistake explains more of the error, in more wrong cells
 _SMALL = 250_000  # products of a call that is not looked at in a window first
 _VIEW = 20  # products that take as long as it takes to move a cell of the right result, and to compare it
-_TRY = 200_000  # products that take as long as it takes to make and to look at one mistake
 thread_time = getattr(time, "thread_time", time.process_time)  # Python in a browser has no thread_time
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20
 
@@ -107,7 +105,7 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
     most, nearest = _NEAR, None
     remarks: list[str] = []
     for mistake in attempts(case, thorough):
-        if not case.affords(_TRY) or (thread_time() - start > patience and not thorough):
+        if not case.affords(TRY) or (thread_time() - start > patience and not thorough):
             case.work.short = True
             break
         vague = mistake.chosen or mistake.summed_in  # fitted to the result, or with a wide bound
@@ -136,7 +134,7 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         share = f"{min(99, round(100 * most))} %"
         remarks.append(f"nearest: {nearest.code} ({nearest.sentence}), which explains {share} of the error")
     if local is None:
-        remarks = [f"none of the usual mistakes{cut}", *remarks, *_patterns(case)]
+        remarks = [f"none of the usual mistakes{cut}", *remarks, *patterns(case)]
     seconds = thread_time() - start
     if budget is not None:
         budget[0] -= seconds
@@ -149,7 +147,7 @@ def explains(code: str, case: Failure) -> bool:
     case.work.left = _SECONDS * _PER_SECOND + _WHOLE * cost(case.call)
     near = _first_bad_part(case)
     for mistake in attempts(case):
-        if not case.affords(_TRY):
+        if not case.affords(TRY):
             return False
         if _name(mistake.code) == _name(code) and _judged(mistake, case, near)[0] in _NAMED:
             return True
@@ -175,32 +173,6 @@ def hurried() -> bool:
     return budget is not None and budget[0] <= 2 * _SECONDS
 
 
-def _patterns(case: Failure) -> list[str]:
-    """What the wrong cells have in common, where no mistake explains them."""
-    got, want, bad, found = case.got, case.want, case.bad, []
-    error = got.astype(np.float64) - want.astype(np.float64)
-    limits = np.broadcast_to(2 * np.maximum(case.bound, case.tolerance.of(want)), got.shape)
-    for axis, noun in enumerate(axis_nouns(case.call)):
-        others = tuple(other for other in range(got.ndim) if other != axis)
-        steps = np.diff(np.flatnonzero(bad.any(others)))
-        if len(steps) > 1 and steps[0] > 1 and (steps == steps[0]).all():
-            found.append(f"it is wrong in every {_NTH.get(int(steps[0]), f'{steps[0]}th')} {noun}")
-        if got.shape[axis] > 1 and (np.abs(error - error.take([0], axis)) <= limits).all():
-            found.append(f"the error is the same for all {noun}s")
-    for moved in range(1, min(_FAR, got.shape[-1] - 1)):
-        for here, there in ((slice(moved, None), slice(-moved)), (slice(-moved), slice(moved, None))):
-            parts = got[..., here], want[..., there], limits[..., there]
-            corner = (part[(0,) * (got.ndim - 1)] for part in parts)  # most are not worth a look at the rest
-            alike = case.affords(_TRY) and case.allows(*corner).all() and case.allows(*parts).all()
-            if alike and bad[..., here].any():
-                found.append(f"it equals the right result moved by {tables.count(moved, 'channel')}")
-    return found
-
-
-_FAR = 65  # channels, and one: the largest block that the result may have moved by
-_NTH = {2: "second", 3: "third"}
-
-
 # ---------------------------------------------------------------------------------------------
 # Does a mistake fit?
 # ---------------------------------------------------------------------------------------------
@@ -213,17 +185,13 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
     if near is not None and not mistake.moves:
         window, part = near
         call = part.call if mistake.call is case.call else part_of(mistake.call, window)[0]
-        if not case.affords(cost(call)):
-            return "", 0.0
         values = _values(here := replace(mistake, call=call), part)
-        if values.shape != part.got.shape:  # as many cells in all, and others along an axis
+        if values is None:
             return "", 0.0
         if not _fitting(here, part, values)[0][part.bad].all():
             return "", _explained(values, part.got, part.want)
-    if not case.affords(_VIEW * case.got.size if _is_right(mistake, case) else cost(mistake.call)):
-        return "", 0.0
     values = _values(mistake, case)
-    if values.shape != case.got.shape:
+    if values is None:
         return "", 0.0
     got, want, bad = (array[mistake.part] for array in (case.got, case.want, case.bad))
     ok, limits, sizes = _fitting(mistake, case, values)
@@ -253,13 +221,16 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
 
 def _fitting(
     mistake: Mistake, case: Failure, values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Which cells of its part a mistake explains, the limits, and the sizes of the sums."""
     got, bad, values = (array[mistake.part] for array in (case.got, case.bad, values))
     if not _comes_close(mistake, case, got[bad], values[bad]):
-        return np.zeros(got.shape, bool), np.zeros(()), 0.0
-    limits, sizes = _limits(mistake, case)
-    limits, sizes = (np.broadcast_to(array, case.got.shape)[mistake.part] for array in (limits, sizes))
+        return np.zeros(got.shape, bool), np.zeros(()), np.zeros(())
+    sizes = np.zeros(()) if is_integer(case.call.first.dtype) else abs_sum(mistake.call)
+    if sizes.ndim and mistake.moves and mistake.view is not None:
+        sizes = np.abs(mistake.view(sizes))
+    arrays = _limits(mistake, case, sizes), sizes
+    limits, sizes = (np.broadcast_to(array, case.got.shape)[mistake.part] for array in arrays)
     form = mistake.rounded
     if form is None or got.dtype.name not in FORMATS:  # a port's integers, say
         return case.allows(got, values, limits, sizes), limits, sizes
@@ -285,50 +256,41 @@ def _first_bad_part(case: Failure) -> _Part | None:
     return window, replace(case, call=part_of(call, window)[0], got=got, want=want, bound=bound)
 
 
-def _is_right(mistake: Mistake, case: Failure) -> bool:
-    """Whether a mistake is made of the right result, which is known."""
-    return mistake.call is case.call and mistake.compute is float64_result
-
-
-def _values(mistake: Mistake, case: Failure) -> np.ndarray:
-    """What a mistake gives, in float64 or the integer type."""
-    values = case.exact if _is_right(mistake, case) else mistake.compute(mistake.call)
+def _values(mistake: Mistake, case: Failure) -> np.ndarray | None:
+    """What it gives, in float64 or the integer type; None if it takes too long or has another shape."""
+    is_right = mistake.call is case.call and mistake.compute is float64_result
+    if not case.affords(_VIEW * case.got.size if is_right else cost(mistake.call)):
+        return None
+    values = case.exact if is_right else mistake.compute(mistake.call)
     values = values if mistake.view is None else mistake.view(values)
+    if values.shape != case.got.shape:  # as many cells in all, and others along an axis
+        return None
     return relu(values) if case.activated and mistake.activated else values
 
 
-def _limits(mistake: Mistake, case: Failure) -> tuple[np.ndarray, Any]:
-    """Twice the bound of direct summation, as a mistake's result has an error of its own; and sum |x||w|."""
-    dtype = case.call.first.dtype
+def _limits(mistake: Mistake, case: Failure, sizes: Any) -> Any:
+    """How far a result may lie from a mistake's, by sum |x||w|: twice the bound, as both have an error."""
+    dtype, terms = case.call.first.dtype, mistake.call.terms
     if is_integer(dtype):
-        return np.zeros(()), 0.0
-    sizes, terms = abs_sum(mistake.call), mistake.call.terms
-    if mistake.moves and mistake.view is not None:
-        sizes = np.abs(mistake.view(sizes))
-    if mistake.summed_in:
-        # of very many terms there is no bound
-        limits = bounds.gamma(terms, FORMATS[mistake.summed_in].unit_roundoff) * sizes
-    else:  # what is rounded to a small format was summed in float32
-        direct = bounds.direct(sizes, terms, "float32" if mistake.rounded else dtype)
-        limits = np.maximum(2 * direct, np.max(case.bound))
-    return limits + mistake.slack, sizes
+        return mistake.slack
+    if mistake.summed_in:  # of very many terms there is no bound
+        return bounds.gamma(terms, FORMATS[mistake.summed_in].unit_roundoff) * sizes + mistake.slack
+    # what is rounded to a small format was summed in float32
+    direct = bounds.direct(sizes, terms, "float32" if mistake.rounded else dtype)
+    return np.maximum(2 * direct, np.max(case.bound)) + mistake.slack
 
 
 def _comes_close(mistake: Mistake, case: Failure, got: np.ndarray, values: np.ndarray) -> bool:
     """Whether the largest error may be within the limits: a quick look, which costs no bounds."""
-    call, dtype = mistake.call, case.call.first.dtype
-    values = values.astype(np.float64)
+    call, values = mistake.call, values.astype(np.float64)
     error = np.abs(got.astype(np.float64) - values).max(initial=0.0)
-    limit = case.tolerance.of(values).max(initial=0.0) + mistake.slack
-    if not is_integer(dtype):
-        arrays = (call.first, call.second, np.zeros(1) if call.bias is None else call.bias)
-        x, w, b = (float(np.abs(array).max(initial=0.0)) for array in arrays)
-        unit = (mistake.rounded or FORMATS[dtype.name]).unit_roundoff
-        sums = FORMATS[mistake.summed_in or ("float32" if mistake.rounded else dtype.name)].unit_roundoff
-        # 8 times, because a mistake may double the numbers and the bound is doubled as well
-        limit += bounds.gamma(8 * call.terms, sums) * (call.terms * x * w + b)
-        limit += np.max(case.bound) + 4 * unit * np.abs(values).max(initial=0.0)
-    return not error > limit  # NaN is not larger: the bounds are to decide
+    arrays = (call.first, call.second, np.zeros(1) if call.bias is None else call.bias)
+    x, w, b = (float(np.abs(array).max(initial=0.0)) for array in arrays)
+    # 4 times, because what is made of the result may double its numbers
+    limit = 4 * _limits(mistake, case, np.array(call.terms * x * w + b))
+    digits = mistake.rounded.precision if mistake.rounded else case.digits
+    limit = limit + 4 * 2.0**-digits * np.abs(values).max(initial=0.0)
+    return not error > limit + case.tolerance.of(values).max(initial=0.0)  # NaN: the bounds are to decide
 
 
 def _evidence(

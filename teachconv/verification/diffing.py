@@ -47,11 +47,18 @@ from . import window_mistakes
 from .cases import CASES, Case, find_cases
 from .diagnosing import Failure, Found, Tolerance, diagnose, explains, hurried
 from .flushing import judging
-from .places import held_words, where
+from .places import (
+    held_words,
+    independent,
+    largest_of_many,
+    odd_signs,
+    odd_size,
+    plain_loops,
+    where,
+)
 from .reports import Cell, DiffReport, DiffRow, failed_row
 from .running import Refused, guarded, never_written, what_went_wrong
 from .sizes import diagnose_shape
-from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
 
 @judging()

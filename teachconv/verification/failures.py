@@ -107,7 +107,6 @@ class Mistake:
     """One mistake, to be tried: a call, and what is made of its result.
 
     Attributes:
-        code: its name.
         sentence: what makes the results equal; "equal" is put before it.
         call: the call with the mistake in it.
         view: what the mistake makes of the call's result, or None.
@@ -119,9 +118,9 @@ class Mistake:
         chosen: how many bits of the result were needed to choose among mistakes of this kind.
         part: the part of the result that is compared.
         compute: how the call is computed; by default right.
+        code: its name, where that has details; "" for that of its row in the table.
     """
 
-    code: str
     sentence: str
     call: Call
     view: View | None = None
@@ -133,6 +132,7 @@ class Mistake:
     chosen: float = 0.0
     part: Any = ...
     compute: Callable[[Call], np.ndarray] = float64_result
+    code: str = ""
 
 
 def cost(call: Call) -> float:
@@ -142,6 +142,7 @@ def cost(call: Call) -> float:
 
 
 _CELL, _COPY = 60, 4  # products that take as long as it takes to judge a cell, and to convert a number
+TRY = 200_000  # and as it takes to make and to look at one mistake
 
 
 def part_of(call: Call, window: tuple[slice, ...]) -> tuple[Call, tuple[slice, ...]]:
@@ -153,7 +154,7 @@ def part_of(call: Call, window: tuple[slice, ...]) -> tuple[Call, tuple[slice, .
     return replace(call, first=call.first[read], geometry=geometry), read
 
 
-def wide(array: np.ndarray) -> np.ndarray:
+def wide(array: Any) -> np.ndarray:
     """Return an array in the type in which mistakes are computed: float64, or its own integer type."""
     return array if is_integer(array.dtype) else array.astype(np.float64)
 

@@ -1,18 +1,28 @@
-"""The words for a set of cells: "channel 32 of 33 (last)", and for what they hold: "never written".
+"""Places: what is said of wrong cells where no mistake explains them, and of right ones that are odd.
 
 A set of cells is described axis by axis, with as few words as say exactly which cells
-they are. Indices count from 0.
+they are, "channel 32 of 33 (last)", and what they hold, "never written". Indices count from 0.
 A set that no words describe exactly is given as a number of cells, and the box around them.
+
+A result within its bound may be odd all the same: a bound is a worst case, and right programs are far better.
+Roundings to nearest go up as often as down, and mostly cancel. A result whose errors all have one sign, or
+are many times as large as those of the plainest program, keeps the bound, so it is not a failure; but
+somebody who truncates, or has lost the last bits of a constant, wants to know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import log2
 
 import numpy as np
 
+from ..backends import why_not
 from ..core.calls import Call
+from ..running import dispatch
 from ..support.tables import count, number
+from ..truth.bounds import Verdict
+from .failures import TRY, Failure
 
 _LONGEST = 60  # characters: it has to fit on a line of a report
 SPATIAL = ("slice", "row", "column")
@@ -161,3 +171,130 @@ def _runs(found: np.ndarray) -> list[tuple[int, int]]:
     """(first, past) of each run of neighbours in a sorted list of indices."""
     breaks = np.flatnonzero(np.diff(found) > 1) + 1
     return [(int(part[0]), int(part[-1]) + 1) for part in np.split(found, breaks)]
+
+
+# ---------------------------------------------------------------------------------------------
+# What wrong cells have in common
+# ---------------------------------------------------------------------------------------------
+
+
+def patterns(case: Failure) -> Iterator[str]:
+    """Say what the wrong cells have in common."""
+    got, want, bad = case.got, case.want, case.bad
+    error = got.astype(np.float64) - want.astype(np.float64)
+    limits = np.broadcast_to(2 * np.maximum(case.bound, case.tolerance.of(want)), got.shape)
+    for axis, noun in enumerate(axis_nouns(case.call)):
+        others = tuple(other for other in range(got.ndim) if other != axis)
+        steps = np.diff(np.flatnonzero(bad.any(others)))
+        if len(steps) > 1 and steps[0] > 1 and (steps == steps[0]).all():
+            yield f"it is wrong in every {_NTH.get(int(steps[0]), f'{steps[0]}th')} {noun}"
+        if got.shape[axis] > 1 and (np.abs(error - error.take([0], axis)) <= limits).all():
+            yield f"the error is the same for all {noun}s"
+    for moved in range(1, min(_FAR, got.shape[-1] - 1)):
+        for here, there in ((slice(moved, None), slice(-moved)), (slice(-moved), slice(moved, None))):
+            parts = got[..., here], want[..., there], limits[..., there]
+            corner = (part[(0,) * (got.ndim - 1)] for part in parts)  # most are not worth a look at the rest
+            alike = case.affords(TRY) and case.allows(*corner).all() and case.allows(*parts).all()
+            if alike and bad[..., here].any():
+                yield f"it equals the right result moved by {count(moved, 'channel')}"
+
+
+_FAR = 65  # channels, and one: the largest block that the result may have moved by
+_NTH = {2: "second", 3: "third"}
+
+
+# ---------------------------------------------------------------------------------------------
+# What is odd about right cells
+# ---------------------------------------------------------------------------------------------
+
+_ENOUGH = 32  # errors of one sign: chance gives as many one time in 10^9, of four ways to be odd
+
+
+def independent(call: Call, sizes: np.ndarray) -> np.ndarray:
+    """Return which cells `odd_signs` may count, because their roundings have nothing in common.
+
+    An array of one number makes all terms alike, and small terms that are added to a large bias are lost, all
+    in one direction. In sums of a few terms along a ramp the same rounding recurs; but there the bound itself
+    leaves little room.
+
+    Args:
+        call: the call.
+        sizes: sum |x||w| of each cell, and the bias.
+
+    Returns:
+        A boolean array that broadcasts to the result.
+    """
+    arrays = call.first, call.second
+    if call.terms < 8 or any(not array.size or (array == array.flat[0]).all() for array in arrays):
+        return np.zeros(1, bool)
+    bias = 0 if call.bias is None else np.abs(call.bias.astype(np.float64))
+    return np.asarray(sizes >= 2 * bias)
+
+
+def odd_signs(got: np.ndarray, want: np.ndarray, among: np.ndarray | bool = True) -> str:
+    """Say so if errors go one way far more often than the other.
+
+    Up or down, away from zero or towards it: to rounding to nearest they are as likely. At least nine of
+    ten errors must go one way, and chance must give as many less than one time in 10^9, by Chernoff's bound
+    of the binomial distribution. Cells of one value count once, because they may be one sum.
+
+    Args:
+        got: the result.
+        want: the exact sums, rounded once.
+        among: which cells count.
+
+    Returns:
+        A sentence, or "".
+
+    >>> want = np.arange(1, 101, dtype="float32")
+    >>> odd_signs(want * np.float32(1 + 2.0**-20), want)
+    'suspicious: 100 of 100 errors are away from zero'
+    >>> odd_signs(want, want)
+    ''
+    """
+    got, want = got.astype(np.float64), want.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        wrong = np.isfinite(got) & np.isfinite(want) & (got != want) & (want != 0) & among
+    values, first = np.unique(want[wrong], return_index=True)
+    errors, size = np.sign(got[wrong][first] - values), len(values)
+    for signs, words in (
+        (errors * np.sign(values), ("away from zero", "towards zero")),
+        (errors, ("upwards", "downwards")),
+    ):
+        ups = int(np.count_nonzero(signs > 0))
+        most = max(ups, size - ups)
+        if 10 * most < 9 * size or not size:
+            continue
+        entropy = -sum(share * log2(share) for share in (most / size, 1 - most / size) if share)
+        if size * (1 - entropy) >= _ENOUGH:
+            return f"suspicious: {most:,} of {size:,} errors are {words[most != ups]}"
+    return ""
+
+
+def odd_size(verdict: Verdict, plain: float) -> str:
+    """Say so if the largest error is ten times as much of its bound as that of the plain loops.
+
+    Args:
+        verdict: of the result.
+        plain: what `largest_of_many` returns for the plain loops.
+
+    Returns:
+        A sentence, or "".
+    """
+    most = verdict.fraction.max()
+    if not 0 < 10 * plain <= most:
+        return ""
+    times = f"{most / plain:.0f} times that of cython's direct"
+    return f"suspicious: the largest error is {number(most)} of its bound, {times}"
+
+
+def plain_loops(call: Call, activation: str | None) -> np.ndarray | None:
+    """Return the result of the cython backend's ``direct``, which adds from left to right, or None."""
+    if why_not("cython") or call.geometry.rank != 2:
+        return None
+    return np.asarray(dispatch.run_canonical(call, "cython", "direct", activation=activation))
+
+
+def largest_of_many(verdict: Verdict) -> float:
+    """Return the largest error as a fraction of its bound; 0 if too few cells have one to tell."""
+    return float(verdict.fraction.max()) if np.count_nonzero(verdict.error) >= _ENOUGH else 0.0

@@ -1,6 +1,7 @@
 """Diffs a pool, padding or batch normalisation against its definition, and names the usual mistakes.
 
-Each mistake is a call with one fact changed. The first whose result is what was found is the diagnosis.
+Each mistake is a call with one fact changed. The first whose result is what was found is the diagnosis; if
+another one fits as well, the note says so, and of a result of one cell nothing is said for sure.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from ..windows.normalization import BatchNormCall
 from ..windows.padding import RULES, PadCall
 from ..windows.pooling import PoolCall, pool_call
 from ..windows.walking import counts
-from .diagnosing import Diagnosis, Tolerance
-from .mistakes import some_axes
+from .candidates import some_axes
+from .diagnosing import ONE_CELL, Diagnosis, Tolerance
 from .places import cells_in_words, held_words
 from .reports import DiffReport, DiffRow
 
@@ -349,6 +350,11 @@ def compared(
         tried = ((code, words, judged(got, number, made)) for code, words, made in MISTAKES[type(call)](call))
         fitting = (Diagnosis(code, f"equal {words}") for code, words, fit in tried if fit and fit.passed)
         found = next(fitting, None)
+        other = next((mistake for mistake in fitting if found and mistake.code != found.code), None)
+        if other:
+            note = f"{other.code} fits as well: {other.sentence}"
+        if found and got.size == 1:
+            note, found = f"{found.code} fits ({found.sentence}), {ONE_CELL}", None
         note = note or ("" if found else "none of the usual mistakes")
         return DiffRow(name, "", False, largest, ulps, fraction, bad, bad, found, None, note, places, wrong)
 

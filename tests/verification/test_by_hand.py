@@ -79,3 +79,18 @@ def test_the_nearest_explains_nearly_all_in_more_than_a_few_cells():
         assert ("nearest: flipped_filter" in row.note) is is_near, row.note
     few = np.where(np.arange(Y.size).reshape(Y.shape) < 20, flipped + 0.1 * NOISE, Y).astype("float32")
     assert "nearest" not in tc.diff(tc.conv2d, X, W, 1, "SAME", backends=[], against=few).rows[0].note
+
+
+def test_a_pool_has_the_same_rules():
+    x = make_array((2, 3, 2, 2), "float32", "normal", "pool") - np.float32(1)
+    # every window reaches the padding
+    right = tc.dialects.torch.max_pool2d(x, 3, 1, 1)
+    row = tc.diff(tc.dialects.torch.max_pool2d, x, 3, 1, 1, against=np.maximum(right, 0)).rows[0]
+    assert row.diagnosis.code == "padded_with_zeros"
+    assert row.note == "start fits as well: equal if every maximum begins with 0"
+    one = x[:1, :1]
+    row = tc.diff(tc.dialects.torch.max_pool2d, one, 2, against=one.mean((2, 3), keepdims=True)).rows[0]
+    assert row.diagnosis is None
+    assert row.note.startswith(
+        "average_for_max fits (equal if it is the mean, not the maximum), but one cell"
+    )

@@ -382,7 +382,7 @@ def test_one_in_a_billion():
     """Chernoff's bound is above the true tail of the binomial distribution, and not by much."""
     from math import comb
 
-    from teachconv.verification.suspicion import odd_signs
+    from teachconv.verification.places import odd_signs
 
     for count in (32, 40, 100, 1000):
         want = np.arange(1.0, count + 1)
@@ -427,7 +427,7 @@ def orders(products):
 @pytest.mark.parametrize("kind", ["normal", "positive", "image", "relu"])
 def test_right_kernels_are_not_suspicious(kind):
     """1,400 runs of each kind of data."""
-    from teachconv.verification.suspicion import odd_signs
+    from teachconv.verification.places import odd_signs
 
     rng = np.random.default_rng(5)
     for _ in range(200):

@@ -480,3 +480,12 @@ def test_a_mistake_with_as_many_cells_in_another_shape_is_passed_over(strides):
     row = row_of(tc.conv2d, x, w, strides, got=np.zeros_like(y))
     assert "IndexError" not in row.note
     assert row.max_abs == 64
+
+
+def test_a_factor_is_said_as_the_simplest_number_that_the_cells_allow():
+    x = make_array((2, 11, 10, 3), "float32", "normal", "x")
+    w = make_array((3, 3, 3, 8), "float32", "normal", "w")
+    b = make_array((8,), "float32", "normal", "b")
+    got = tc.conv2d(x * np.float32(255), w, 1, "SAME", bias=b)
+    code, sentence = named(tc.conv2d, x, w, 1, "SAME", bias=b, got=got)
+    assert (code, sentence) == ("scale", "equal after multiplying by 255, before the bias is added")

@@ -1,4 +1,8 @@
-"""Mistakes that are read off the wrong result: an order, a factor, a constant, the terms that are missing."""
+"""Fits: mistakes with numbers that are read off the wrong result.
+
+An order, a factor, a constant, the terms that are missing: each is found by a few of the wrong cells, most by
+least squares, and `diagnosing` then asks whether it explains the others as well.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +21,90 @@ from ..core.dtypes import is_integer
 from ..core.kinds import gradient_of
 from ..support import tables
 from ..truth.exact import float64_result
+from .candidates import order_words, padded
 from .failures import Failure, Mistake, cost, part_of, wide
-from .number_mistakes import order_words, padded
 from .places import SPATIAL, axis_nouns, members
 
+_ROWS = 1024  # cells that a fit looks at
 _PAIR = 8  # products that take as long as it takes to write a distance, and to look at it
 
 
-def copies(code: str, case: Failure) -> Iterator[Mistake]:
+# ---------------------------------------------------------------------------------------------
+# What is fitted
+# ---------------------------------------------------------------------------------------------
+
+
+def _telling(case: Failure) -> np.ndarray:
+    """The bad cells with a finite error, [cell, axis]; not those where a relu gives 0, which tell nothing."""
+    error = case.got.astype(np.float64) - case.exact.astype(np.float64)
+    return np.argwhere(case.bad & np.isfinite(error) & ((case.got > 0) | (not case.activated)))
+
+
+def _error(case: Failure) -> float:
+    """How far a number of the result may lie from the exact one."""
+    if is_integer(case.got.dtype):
+        return 0.0
+    limits = np.maximum(case.bound, case.tolerance.of(case.want))
+    limits = limits + 2.0**-case.digits * np.abs(case.got.astype(np.float64))
+    return float(2 * np.max(limits, where=np.isfinite(limits), initial=0.0))
+
+
+def _solved(columns: np.ndarray, rest: np.ndarray, error: float) -> np.ndarray | None:
+    """The numbers by which columns give a rest, each the simplest that its error allows; None if none do.
+
+    Args:
+        columns: what each number multiplies: [cell, number].
+        rest: [cell].
+        error: how far a cell may lie from what the numbers give.
+    """
+    rows = np.flatnonzero(np.isfinite(columns).all(axis=1) & np.isfinite(rest) & columns.any(axis=1))[:_ROWS]
+    columns, rest = columns[rows], rest[rows]
+    values, _, rank, _ = np.linalg.lstsq(columns, rest, rcond=None)
+    close = error * 2 * np.abs(values).max(initial=1.0) + 2.0**-40 * np.abs(rest).max(initial=0.0)
+    if rank < len(values) or np.abs(columns @ values - rest).max() > close:
+        return None  # nothing tells them apart, or they give other numbers
+    allowed = error / (2 * len(values) * np.abs(columns).max(axis=0)) + 2.0**-40 * np.abs(values)
+    return np.array([float(_simplest(*pair)) for pair in zip(values, allowed, strict=True)])
+
+
+def _simplest(number: float, error: float) -> Fraction:
+    """The fraction with the smallest denominator, or one over an integer, that is as near as is known."""
+    exact = Fraction(number)
+    for limit in (1, 2, 10, 100, 1000, 10**6):
+        simple = exact.limit_denominator(limit)
+        inverse = 1 / exact if exact else exact
+        for near in (simple, 1 / inverse.limit_denominator(limit) if abs(inverse) >= 1 else simple):
+            if abs(near - exact) <= error:
+                return near
+    return exact
+
+
+def _factor_words(value: float) -> str:
+    factor = _simplest(value, 2.0**-40 * abs(value))
+    shown = tables.number(value, 6)
+    return f"{factor} ({shown})" if 1 < factor.denominator <= 10**6 and str(factor) != shown else shown
+
+
+def _listed(values: np.ndarray) -> str:
+    """Numbers as text: one if all are equal, else the first three."""
+    shown = values[: 1 if (values == values[0]).all() else 3]
+    return ", ".join(tables.number(float(value), 4) for value in shown) + ", ..." * (
+        1 < len(shown) < len(values)
+    )
+
+
+def _line_words(factors: np.ndarray, constants: np.ndarray) -> tuple[str, str]:
+    """A code and a sentence for factors and constants, of those that change something; "" for none."""
+    parts = {"scale": ("multiplied by", factors, 1.0), "shift": ("increased by", constants, 0.0)}
+    words = {
+        name: f"{verb} {_listed(values)}"
+        for name, (verb, values, nothing) in parts.items()
+        if (values != nothing).any()
+    }
+    return "_and_".join(words), " and ".join(words.values())
+
+
+def copies(case: Failure) -> Iterator[Mistake]:
     """The result's channels, images, rows or columns in another order: the nearest of the reference's."""
     call, rank = case.call, case.call.geometry.rank
     nouns = axis_nouns(call)
@@ -40,21 +120,21 @@ def copies(code: str, case: Failure) -> Iterator[Mistake]:
         sizes, blocks = (want**2).sum(axis=1), np.array_split(got, 1 + (len(got) * len(want) >> 22))
         order = tuple(int(j) for block in blocks for j in (sizes - 2 * block @ want.T).argmin(axis=1))
         moved = [i for i, j in enumerate(order) if i != j]
-        way = "permuted" if len(set(order)) == len(order) else "copied"
-        if not moved or code != way:
+        if not moved:
             continue
-        words = f"the result's {noun}s are in the order {order_words(order)}"
-        if way == "copied":
+        way, words = "permuted", f"the result's {noun}s are in the order {order_words(order)}"
+        if len(set(order)) < len(order):
+            way = "copied"
             words = ", ".join(f"{noun} {i} holds {noun} {order[i]}" for i in moved[:3]) + ", ..." * (
                 len(moved) > 3
             )
         yield Mistake(
-            f"{way}_{'batch' if noun == 'image' else noun.replace(' ', '_') + 's'}",
             f"when {words}{', before the bias is added' if of_filters else ''}",
             call,
             lambda y, axis=axis, order=order, offset=offset: (y - offset).take(order, axis) + offset,  # type: ignore[misc]
             moves=True,
             chosen=len(moved) * log2(len(order)),
+            code=f"{way}_{'batch' if noun == 'image' else noun.replace(' ', '_') + 's'}",
         )
 
 
@@ -64,34 +144,21 @@ def copies(code: str, case: Failure) -> Iterator[Mistake]:
 
 
 def scales(case: Failure) -> Iterator[Mistake]:
-    """The result times a factor, with the bias or before it is added; one cell gives the factor."""
-    call, dtype = case.call, case.call.first.dtype
+    """The result times a factor, with the bias or before it is added."""
+    cells, error, dtype = tuple(_telling(case).T), _error(case), case.exact.dtype
     offsets: dict[str, Any] = {"": 0.0}
-    if call.bias is not None:
-        offsets[", before the bias is added"] = call.bias.astype(np.float64)
+    if case.call.bias is not None:
+        offsets[", before the bias is added"] = case.call.bias.astype(np.float64)
     for words, offset in offsets.items():
-        want, got = (array.astype(np.float64) - offset for array in (case.exact, case.got))
-        if case.activated:  # where the relu gives 0, nothing is known
-            want = np.where(case.got > 0, want, 0.0)
-        sizes = np.abs(want[want != 0])
-        if not (
-            np.isfinite(want).all() and np.isfinite(got).all() and sizes.size and sizes.min() < sizes.max()
-        ):
+        want, got = ((array.astype(np.float64) - offset)[cells] for array in (case.exact, case.got))
+        if len(np.unique(np.abs(want))) < 2:
             continue  # of equal numbers a sum, a product, another value: nothing could tell them apart
-        cell = np.unravel_index(int(np.abs(want).argmax()), want.shape)
-        if not np.isfinite(got[cell] / want[cell]):
-            continue  # the factor is infinite
-        factor, error = Fraction(float(got[cell])) / Fraction(float(want[cell])), _error(case, cell)
-        simple = factor if is_integer(dtype) else _simplest(factor, error / abs(float(want[cell])))
-        if simple not in (0, 1):
-            yield Mistake(
-                "scale",
-                f"after multiplying by {_factor_words(simple)}{words}",
-                call,
-                partial(_line, factor=float(simple), offset=offset, dtype=case.exact.dtype),
-                slack=error + abs(float(simple) - 1) * float(np.max(case.bound)),
-                chosen=case.digits,
-            )
+        factor = _solved(want[:, None], got, error)
+        if factor is not None and factor[0] not in (0, 1):
+            view = partial(_line, factor=factor[0], offset=offset, dtype=dtype)
+            slack = error + abs(factor[0] - 1) * float(np.max(case.bound))
+            sentence = f"after multiplying by {_factor_words(factor[0])}{words}"
+            yield Mistake(sentence, case.call, view, slack=slack, chosen=case.digits)
 
 
 def _line(result: np.ndarray, factor: Any, offset: Any, dtype: np.dtype[Any], shift: Any = 0.0) -> np.ndarray:
@@ -100,105 +167,43 @@ def _line(result: np.ndarray, factor: Any, offset: Any, dtype: np.dtype[Any], sh
     return np.rint(values).astype(dtype) if is_integer(dtype) else values
 
 
-def _error(case: Failure, cell: Any = ...) -> float:
-    """How far the number in a cell may lie from the exact one."""
-    if is_integer(case.got.dtype):
-        return 0.0
-    got = np.abs(case.got[cell].astype(np.float64))
-    limits = np.maximum(case.bound, case.tolerance.of(case.want))
-    limits = np.broadcast_to(limits, case.got.shape)[cell] + 2.0**-case.digits * got
-    return float(2 * np.max(limits, where=np.isfinite(limits), initial=0.0))
-
-
-def _simplest(factor: Fraction, uncertain: float) -> Fraction:
-    """The fraction with the smallest denominator, or one over an integer, that is as near as is known."""
-    for limit in (1, 2, 10, 100, 1000, 10**6):
-        for simple in (factor.limit_denominator(limit), _inverse(factor, limit)):
-            if simple and abs(simple - factor) <= uncertain:
-                return simple
-    return factor
-
-
-def _inverse(factor: Fraction, limit: int) -> Fraction:
-    return 1 / simple if factor and (simple := (1 / factor).limit_denominator(limit)) else Fraction(0)
-
-
-def _factor_words(factor: Fraction) -> str:
-    value = tables.number(float(factor), 6)
-    return f"{factor} ({value})" if 1 < factor.denominator <= 10**6 and str(factor) != value else value
-
-
 def scales_by_channel(case: Failure) -> Iterator[Mistake]:
     """A factor and a constant for each channel, as in batch normalisation: a line through its cells."""
-    # [channel, cell], copied: sums along memory keep more digits
-    want, got = (
-        np.ascontiguousarray(array.reshape(-1, array.shape[-1]).T, np.float64)
-        for array in (case.exact, case.got)
-    )
-    slack, known = _error(case), np.isfinite(want) & np.isfinite(got) & ((got > 0) | (not case.activated))
-    counts = known.sum(axis=1)
-    if counts.min() < 4:
+    want, got = (array.reshape(-1, array.shape[-1]).astype(np.float64) for array in (case.exact, case.got))
+    known, slack, lines = (got > 0) | (not case.activated), _error(case), []
+    for channel, cells in enumerate(known.T):
+        columns = np.stack([want[cells, channel], np.ones(np.count_nonzero(cells))], axis=1)
+        line = _solved(columns, got[cells, channel], slack) if len(columns) > 3 else None
+        if line is None or not line[0]:
+            return  # a channel that holds one number has many causes
+        lines.append(line)
+    factors, constants = np.transpose(lines)
+    changed = (factors != 1) | (constants != 0)
+    if not changed.any():
         return
-    x, y = (np.sum(array, axis=1, where=known) / counts for array in (want, got))
-    middle, height = (np.where(known, each - mean[:, None], 0.0) for each, mean in ((want, x), (got, y)))
-    unit = np.abs(middle).max(axis=1)  # squares of the smallest numbers would be 0, of the largest infinite
-    shares, heights = middle / unit[:, None], height / unit[:, None]
-    factors = (shares * heights).sum(axis=1) / (shares * shares).sum(axis=1)
-    if not np.isfinite(factors).all():
-        return  # a channel of one number, or an infinite factor
-    factors = np.where(np.abs(factors - 1) * unit <= slack / 2, 1.0, factors)
-    offsets = y - factors * x
-    offsets = np.where(np.abs(offsets) <= slack / 2, 0.0, offsets)
-    changed = (factors != 1) | (offsets != 0)
-    if not factors.all() or not changed.any():
-        return  # a channel that holds one number has many causes
-    parts = {
-        "scale": (factors, factors != 1, "multiplied by"),
-        "shift": (offsets, offsets != 0, "increased by"),
-    }
-    words = {
-        name: f"{verb} {_listed(values[changed])}"
-        for name, (values, other, verb) in parts.items()
-        if other.any()
-    }
-    code = "scale_and_shift" if len(words) > 1 else f"channel_{[*words][0]}"
+    code, words = _line_words(factors[changed], constants[changed])
     which = "" if changed.all() else f" ({members(np.flatnonzero(changed), changed.size, 'channel')})"
-    sentence = f"when it is, per output channel{which}, {' and '.join(words.values())}"
-    sentence += ": another batch normalisation" if "scale" in words else ": another bias, or another mean"
-    view = partial(_line, factor=factors, offset=0.0, dtype=case.exact.dtype, shift=offsets)
-    chosen = float(sum(other.sum() for _, other, _ in parts.values()) * case.digits)
-    yield Mistake(code, sentence, case.call, view, slack=slack, chosen=chosen)
+    why = "batch normalisation" if "scale" in code else "bias, or another mean"
+    view = partial(_line, factor=factors, offset=0.0, dtype=case.exact.dtype, shift=constants)
+    chosen = float(((factors != 1).sum() + (constants != 0).sum()) * case.digits)
+    code = code if "_and_" in code else f"channel_{code}"
+    sentence = f"when it is, per output channel{which}, {words}: another {why}"
+    yield Mistake(sentence, case.call, view, slack=slack, chosen=chosen, code=code)
 
 
 def repeated_biases(case: Failure) -> Iterator[Mistake]:
-    """The bias as often as the cell with the largest one says: once for each group, tap, or part of a sum."""
-    call = case.call
-    if call.bias is None or is_integer(case.got.dtype) or not np.isfinite(call.bias).all():
-        return
-    sizes = np.where(case.bad & ((case.got > 0) | (not case.activated)), np.abs(wide(call.bias)), 0.0)
-    cell = np.unravel_index(int(sizes.argmax()), sizes.shape)
-    bias, taps, depth = float(call.bias[cell[-1]]), prod(call.second.shape[:-2]), call.second.shape[-2]
-    if not sizes[cell]:
-        return
-    more = (float(case.got[cell]) - float(case.exact[cell])) / bias
-    if not np.isfinite(more):
-        return
-    times = _simplest(Fraction(more + 1), _error(case, cell) / abs(bias))
+    """The bias more or less often than once: for each group, tap, or part of a sum."""
+    call, cells = case.call, tuple(_telling(case).T)
+    bias = np.broadcast_to(wide(call.bias), case.got.shape)[cells]
+    rest = (case.got.astype(np.float64) - case.exact)[cells]
+    more = _solved(bias[:, None], rest, _error(case))
+    times = Fraction(0 if more is None else 1 + more[0]).limit_denominator(1 << 16)
+    taps, depth = prod(call.second.shape[:-2]), call.second.shape[-2]
     known = {taps: "tap", depth: "input channel", taps * depth: "product", call.geometry.groups: "group"}
-    whole = times.denominator == 1 or times.numerator == 1
-    if times > 0 and times != 1 and whole and max(times.numerator, times.denominator) <= 1 << 16:
-        often = (
-            f": once for each {known[int(times)]}" if times in known else ": once for each part of the sum"
-        )
-        words = f"when the bias is added {tables.number(float(times))} times{often if times > 1 else ''}"
-        yield Mistake(
-            "bias_repeated", words, replace(call, bias=wide(call.bias) * float(times)), slack=_error(case)
-        )
-
-
-# ---------------------------------------------------------------------------------------------
-# Factors and constants of the input channels
-# ---------------------------------------------------------------------------------------------
+    if times > 0 and times != 1 and 1 in (times.numerator, times.denominator):
+        often = f": once for each {known.get(int(times), 'part of the sum')}" * (times > 1)
+        words = f"when the bias is added {tables.number(float(times))} times{often}"
+        yield Mistake(words, replace(call, bias=wide(call.bias) * float(times)), slack=_error(case))
 
 
 def _by_channel(call: Call, shares: np.ndarray, *images: np.ndarray) -> np.ndarray:
@@ -225,34 +230,24 @@ def _corner(case: Failure) -> tuple[np.ndarray, Call] | None:
 
 
 def input_scales(case: Failure) -> Iterator[Mistake]:
-    """A factor and a constant for the input, the same for all channels or one for each: by least squares."""
-    call, depth = case.call, case.call.first.shape[-1]
-    if (found := _corner(case)) is None:
+    """A factor and a constant for the input, the same for all channels or one for each."""
+    depth, corner, error = case.call.first.shape[-1], _corner(case), _error(case)
+    if corner is None:
         return
-    got, part = found[0].ravel(), found[1]
-    for shares in (np.ones((1, depth)), np.eye(depth)) if 1 < depth <= 16 else (np.ones((1, depth)),):
+    got, part = corner
+    for shares in (np.ones((1, depth)), np.eye(depth))[: 1 + (1 < depth <= 16)]:
         if not case.affords(2 * len(shares) * cost(part)):
             return
         columns = _by_channel(part, shares, part.first, np.ones_like(part.first)).reshape(got.size, -1)
-        known = np.isfinite(columns).all(axis=1) & np.isfinite(got)
-        values, _, rank, _ = np.linalg.lstsq(columns[known], got[known], rcond=None)
-        if rank < len(values):
-            continue  # constants that nothing tells apart
-        simple = np.array([float(Fraction(value).limit_denominator(1000)) for value in values])
-        values = np.where(np.abs(simple - values) <= 1e-5 * np.maximum(1, np.abs(values)), simple, values)
-        factors, constants = values.reshape(2, -1)
-        parts = {
-            "scale": (factors, "multiplied by", (factors != 1).any()),
-            "shift": (constants, "increased by", constants.any()),
-        }
-        code = "_and_".join(name for name, (*_, changed) in parts.items() if changed)
-        words = " and ".join(f"{verb} {_listed(each)}" for each, verb, changed in parts.values() if changed)
-        first, chosen = wide(call.first) * factors + constants, len(values) * case.digits
-        which = "" if len(factors) == 1 else ", per channel,"
-        sentence = f"when the input{which} is {words}: is it normalised as before?"
+        values = _solved(columns, got.ravel(), error)
+        factors, constants = np.zeros((2, 1)) if values is None else values.reshape(2, -1)
+        code, words = _line_words(factors, constants)
         if code and factors.all():
-            changed = replace(call, first=first)
-            yield Mistake(f"input_{code}", sentence, changed, slack=_error(case), chosen=chosen)
+            which = "" if len(factors) == 1 else ", per channel,"
+            sentence = f"when the input{which} is {words}: is it normalised as before?"
+            changed = replace(case.call, first=wide(case.call.first) * factors + constants)
+            chosen = 2 * len(factors) * case.digits
+            yield Mistake(sentence, changed, slack=error, chosen=chosen, code=f"input_{code}")
 
 
 def factor_axes(case: Failure) -> Iterator[Mistake]:
@@ -260,13 +255,13 @@ def factor_axes(case: Failure) -> Iterator[Mistake]:
     call, depth = case.call, case.call.first.shape[-1]
     square = depth == case.got.shape[-1] > 1 == call.geometry.groups
     found = _corner(case) if square else None
-    if found is None or not case.affords(depth * cost(found[1])):
+    if found is None or not case.affords(depth * cost(found[1]) + 100 * depth**3):
         return
     got, part = found
     each = _by_channel(part, np.eye(depth), part.first).reshape(-1, depth, depth)
     # got[o] * g[o] is the sum of g[i] * each[o, i]: a homogeneous system
     system = (each - got[:, :, None] * np.eye(depth)).reshape(-1, depth)
-    system = system[np.isfinite(system).all(axis=1)][:4096]
+    system = system[np.isfinite(system).all(axis=1)][: 8 * depth]
     g = np.linalg.svd(system, full_matrices=False)[2][-1] if len(system) >= 2 * depth else np.zeros(depth)
     if not g.all() or (np.abs(g / g[0] - 1) < 1e-5).all():
         return
@@ -275,53 +270,29 @@ def factor_axes(case: Failure) -> Iterator[Mistake]:
         "when the factors of the output channels, as of a batch normalisation, multiply the input channels"
     )
     changed = replace(call, second=wide(call.second) * ratios)
-    yield Mistake("factor_axis", sentence, changed, slack=_error(case), chosen=depth * case.digits)
-
-
-def _listed(values: np.ndarray) -> str:
-    """Numbers as text: one if all are equal, else the first three."""
-    shown = values[: 1 if (values == values[0]).all() else 3]
-    return ", ".join(tables.number(float(value), 4) for value in shown) + ", ..." * (
-        1 < len(shown) < len(values)
-    )
+    yield Mistake(sentence, changed, slack=_error(case), chosen=depth * case.digits)
 
 
 def padding_constants(case: Failure) -> Iterator[Mistake]:
-    """Padding with a constant, the same for all channels or one for each: by least squares."""
-    call, depth = case.call, case.call.first.shape[-1]
-    plain = call.with_each(wide)
-    own = padded(replace(plain, first=plain.first[:1]))
-    if own is None or depth > 16 or case.activated or call.kind.sums_images:
+    """Padding with a constant, the same for all channels or one for each."""
+    call, depth, error = case.call.with_each(wide), case.call.first.shape[-1], _error(case)
+    whole, ring = padded(call), padded(replace(call, first=np.zeros_like(call.first)), constant_values=1)
+    if whole is None or ring is None or depth > 16 or case.activated or call.kind.sums_images:
         return
-    if not case.affords(depth * cost(own)):
+    if not case.affords(depth * cost(ring)):
         return
-    ring = padded(replace(plain, first=np.zeros_like(plain.first[:1])), constant_values=1)
-    assert ring is not None
-    effect = (
-        _by_channel(ring, np.eye(depth, dtype=ring.first.dtype), ring.first)
-        .reshape(-1, depth)
-        .astype(np.float64)
-    )
+    effect = _by_channel(ring, np.eye(depth, dtype=ring.first.dtype), ring.first[:1])
+    effect = effect.reshape(-1, depth).astype(np.float64)
     rest = (wide(case.got[:1]).astype(np.float64) - case.exact[:1]).ravel()
-    for columns in {1: effect.sum(axis=1, keepdims=True), depth: effect}.values():
-        known = np.isfinite(columns).all(axis=1) & np.isfinite(rest)  # an infinity of the filter has no part
-        rows = np.flatnonzero(columns.any(axis=1) & known)[:4096]
-        found = np.linalg.lstsq(columns[rows], rest[rows], rcond=None)[0]
-        if not np.isfinite(found).all():
-            continue
-        simple = np.array([float(Fraction(value).limit_denominator(256)) for value in found])
-        values = np.broadcast_to(
-            np.where(np.abs(simple - found) <= 1e-5 * np.abs(found), simple, found), depth
-        )
-        made = padded(plain)
-        assert made is not None
-        first = np.where(ring.first != 0, values.astype(made.first.dtype), made.first)
-        what = f"{_listed(values)} instead of 0{' (by channel)' if len(set(values)) > 1 else ''}"
-        if values.any():
-            changed, chosen = replace(made, first=first), len(found) * case.digits
-            yield Mistake(
-                "padding_values", f"when the padding is {what}", changed, chosen=chosen, slack=_error(case)
-            )
+    for columns in (effect.sum(axis=1, keepdims=True), effect)[: 1 + (depth > 1)]:
+        values = _solved(columns, rest, error)
+        if values is not None and values.any():
+            each = np.broadcast_to(values, depth)
+            first = np.where(ring.first != 0, each.astype(whole.first.dtype), whole.first)
+            by_channel = " (by channel)" * (len(set(values)) > 1)
+            sentence = f"when the padding is {_listed(each)} instead of 0{by_channel}"
+            chosen = len(values) * case.digits
+            yield Mistake(sentence, replace(whole, first=first), chosen=chosen, slack=error)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -331,42 +302,39 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
 _SUMS = 20  # products that take as long as it takes to sum a term along all of its axes
 
 
-def terms(code: str, case: Failure) -> Iterator[Mistake]:
+def terms(case: Failure) -> Iterator[Mistake]:
     """Terms that the sums are without, or count twice: those of some channels, taps, rows or images."""
-    call, times = case.call, -1 if code == "missing_terms" else 1
-    plain, cells = call.with_each(wide), _telling(case)
-    if not cells or not all(np.isfinite(array).all() for array in (call.first, call.second)):
+    call, every, error = case.call, _telling(case), _error(case)
+    if not len(every) or not all(np.isfinite(array).all() for array in (call.first, call.second)):
         return
+    # the first, the last and others between them
+    cells = [tuple(map(int, every[n])) for n in np.unique(np.linspace(0, len(every) - 1, 6).astype(int))]
     rest = np.array([float(case.got[cell]) - float(case.exact[cell]) for cell in cells])
     for name in ("second", "first"):
-        array = getattr(plain, name)
+        array = wide(getattr(call, name))
         one = cost(call) if call.kind.sums_images else call.terms * call.backend_shape[-1]
         if not case.affords(len(cells) * (one + _SUMS * array.size)):
             continue
-        products = np.stack([_products(plain, cell, name) for cell in cells])
+        products = np.stack([_products(call.with_each(wide), cell, name) for cell in cells])
         for axes, noun in _axes_of(call, name):
             back = np.argsort(axes)
             others = [axis for axis in range(array.ndim) if axis not in axes]
             sums = products.sum(axis=tuple(axis + 1 for axis in others)).transpose(0, *(1 + np.argsort(back)))
-            shape = sums.shape[1:]
-            for start, past in _ranges(sums.reshape(len(cells), -1), times * rest, _error(case)):
-                part = np.zeros(prod(shape), bool)
+            flat = sums.reshape(len(cells), -1)
+            missing = [(0, *span) for span in _ranges(flat, -rest, error)]
+            for times, start, past in (*missing, *((2, *span) for span in _ranges(flat, rest, error))):
+                part = np.zeros(flat.shape[1], bool)
                 part[start:past] = True
+                keep = np.expand_dims(part.reshape(sums.shape[1:]).transpose(back), others)
+                other: Any = np.where(keep, times * array, array)
                 which = members(np.flatnonzero(part), part.size, noun)
-                words = f"without {which}" if times < 0 else f"with twice the products of {which}"
-                if times < 0 and part.sum() == part.size - 1:
+                code, words = "missing_terms", f"without {which}"
+                if times:
+                    code, words = "doubled_terms", f"with twice the products of {which}"
+                elif part.sum() == part.size - 1:
                     words = f"with {members(np.flatnonzero(~part), part.size, noun)} only"
-                keep = np.expand_dims(part.reshape(shape).transpose(back), others)
-                changed = replace(call, **{name: np.where(keep, (1 + times) * array, array)})
-                yield Mistake(code, words, changed, chosen=2 * log2(part.size))
-
-
-def _telling(case: Failure) -> list[tuple[int, ...]]:
-    """A few of the bad cells, of those with a finite error the first, the last and others between them."""
-    error = np.abs(case.got.astype(np.float64) - case.exact.astype(np.float64))
-    known = np.argwhere(case.bad & np.isfinite(error) & ((case.got > 0) | (not case.activated)))
-    picked = np.unique(np.linspace(0, len(known) - 1, 6).astype(int)) if len(known) else ()
-    return [tuple(int(i) for i in known[n]) for n in picked]
+                changed = replace(call, **{name: other})
+                yield Mistake(words, changed, chosen=2 * log2(part.size), code=code)
 
 
 def _products(call: Call, cell: tuple[int, ...], name: str) -> np.ndarray:
@@ -446,10 +414,10 @@ def shifts(case: Failure) -> Iterator[Mistake]:
             continue  # nothing that could be told apart
         plural = [tables.count(abs(s), what) for s, what in zip(steps, nouns, strict=True) if s]
         yield Mistake(
-            f"shift({','.join(map(str, steps))})",
             f"after a shift by {' and '.join(plural)}",
             case.call,
             partial(np.roll, shift=steps, axis=tuple(axes)),
             moves=True,
             part=tuple(here),
+            code=f"shift({','.join(map(str, steps))})",
         )
