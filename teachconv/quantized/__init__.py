@@ -400,11 +400,11 @@ def max_pool(
     A larger integer stands for a larger number: every runtime gives the same, and scales play no part.
 
     Args:
-        x: [batch, *sizes, channels] in ``data_format`` order; int8, uint8 or int16.
+        x: ``[batch, *sizes, channels]`` in ``data_format`` order; int8, uint8 or int16.
         ksize, strides, padding, data_format: as in `teachconv.max_pool`. Padding never wins.
 
     Returns:
-        [batch, *out_sizes, channels] in ``data_format`` order, of the dtype, scale and zero point of ``x``.
+        ``[batch, *out_sizes, channels]`` in ``data_format`` order, with the dtype, scale and zero point of x.
 
     Raises:
         ValueError, TypeError: if the arguments are invalid; the message says what would be legal.
@@ -435,7 +435,7 @@ def avg_pool(
     """Return the mean of each window of a quantized array, over one, two or three axes.
 
     Args:
-        x: [batch, *sizes, channels] in ``data_format`` order, of a dtype that the scheme's runtime takes.
+        x: ``[batch, *sizes, channels]`` in ``data_format`` order, of a dtype that the scheme's runtime takes.
         ksize, strides, padding, data_format: as in `teachconv.avg_pool`. Padding is not counted, except by
             qnnpack, which divides by all cells of the window.
         x_scale, x_zero_point: as in `conv2d`.
@@ -444,7 +444,7 @@ def avg_pool(
         scheme, activation: as in `conv2d`.
 
     Returns:
-        [batch, *out_sizes, channels] in ``data_format`` order, of the dtype of ``x``.
+        ``[batch, *out_sizes, channels]`` in ``data_format`` order, of the dtype of ``x``.
 
     Raises:
         ValueError, TypeError: as `conv2d`.
