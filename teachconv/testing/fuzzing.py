@@ -116,6 +116,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
         "depth": (4097, 4608),
         "outs": (4, 9),
     },
+    "many outputs": {"size": (1, 2, 3), "taps": (1,), "depth": (3, 17, 64), "outs": (4097, 2049, 1025)},
     "large and depthwise": _EACH_ALONE
     | {"size": (91, 97), "taps": (3,), "stride": (1, 2), "dilation": (1, 2), "groups": (8, 9)},
     "large with one channel": {"size": (257, 300), "taps": (3,), "depth": (1,), "outs": (2, 3)},

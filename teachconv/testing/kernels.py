@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
@@ -27,7 +26,17 @@ from ..support.devices import to_host
 from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
 from ..verification.contract import check_guards, cut, every_second_channel, guard_of, is_cut, packed
 from ..verification.fences import laid
-from ..verification.running import Imported, Refused, isolated, name_of, unwritten, what_went_wrong
+from ..verification.running import (
+    Imported,
+    Refused,
+    check_unchanged,
+    checksum,
+    checksums,
+    isolated,
+    name_of,
+    unwritten,
+    what_went_wrong,
+)
 
 # what parameters may be called, in any case of letters; the first word is ours
 _WORDS: Mapping[str, str] = {
@@ -396,7 +405,10 @@ class _Adapter:
             for name, meaning in self.meanings.items()
             if values[meaning] is not None or defaults[name].default is inspect.Parameter.empty
         }
+        inputs = {name: value for name, value in named.items() if value is not values.get("out")}
+        before = checksums(inputs)  # an address is no read-only array
         result = self._run(named, values.get("out"))
+        check_unchanged(inputs, before)
         result = values["out"] if result is None and "out" in known else result
         result = result[0] if isinstance(result, tuple) else result
         if not hasattr(result, "shape"):
@@ -408,17 +420,17 @@ class _Adapter:
             name = next(name for name, meaning in self.meanings.items() if meaning == "out")
             result = np.array(result)  # which mostly is the array that is overwritten now
             check_guards(block, values["out"], _GUARD, name, "around it")
-        self.kept[:] = [(result, _checksum(result)), *self.kept[: _KEPT - 1]]
+        self.kept[:] = [(result, checksum(result)), *self.kept[: _KEPT - 1]]
         return self._from_theirs(self.kind.result, result)
 
     def _alone(self, result: np.ndarray, given: Iterable[Any]) -> np.ndarray:
         """Return a result, if nobody changed those before; one that lies in what was given is copied."""
-        for ago, (before, checksum) in enumerate(self.kept, 1):
+        for ago, (before, was) in enumerate(self.kept, 1):
             which = "last result" if ago == 1 else f"result of {ago} calls before"
             if np.may_share_memory(result, before):
                 self.kept.clear()
                 raise ContractError(f"returned the memory of its {which}, which another call changes", result)
-            if _checksum(before) != checksum:
+            if checksum(before) != was:
                 self.kept.clear()
                 raise ContractError(f"overwrote its {which}, which its caller has", result)
         arrays = [value for value in given if isinstance(value, np.ndarray)]
@@ -516,10 +528,6 @@ class _Adapter:
 
 _GUARD = -77  # what is around an array that the function writes to
 _KEPT = 8  # results that must stay as they were
-
-
-def _checksum(array: np.ndarray) -> int:
-    return crc32(array.tobytes())
 
 
 def _names_in(code: Any) -> Iterator[str]:

@@ -178,7 +178,7 @@ def limits(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[str, ...]:
 
 _EVERYWHERE = 1 << 15  # multiply-adds of a case that every dtype runs
 _ONCE, _SHORT = 1 << 24, 0.02  # of one that is not run again, unless it takes no more seconds
-_RACE, _RUNS = 1 << 16, 4  # and of one that may have threads, which is run so often if that is short
+_RACE, _RUNS, _MOST_RUNS = 1 << 16, 4, 20  # of one that may have threads, which runs again and again if short
 
 
 def _concerns(case: Case, module: Any, kinds: Iterable[Kind]) -> bool:
@@ -223,15 +223,17 @@ def _run_again(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **op
     """Run a function, and again unless that takes long; raise ``ContractError`` if the bits differ."""
     macs, began = args[2].macs, record.clock()
     before = np.array(function(*args, **options))
-    short = record.clock() - began < _SHORT
+    short = record.clock() < began + _SHORT
     if macs > _ONCE and not short:
         return before
     if before.dtype.kind != "O":  # new memory is often zero, as a cell that is left out may have to be
         held = [np.full_like(before, _HELD[1]) for _ in range(20)]
         del held
-    for _ in range(_RUNS - 1 if short and macs > _RACE else 1):
+    for run in range(2, _MOST_RUNS + 1):
         result = function(*args, **options)
         _check_same_bits(kind, before, result)
+        if not short or macs <= _RACE or (run >= _RUNS and record.clock() > began + 2 * _SHORT):
+            break
     return result
 
 
@@ -310,7 +312,8 @@ class _Check:
         if self.precision != "":
             fitting = [one for one in fitting if one.may_be_chosen(self.precision)]
         own = backends.is_own(getattr(module, "module", module))
-        if self.change is _huge and not own:  # a transform may overflow, and only ours give way then
+        # a transform may overflow, and spreads NaN; only ours give way then
+        if self.change in (_huge, _with_nan) and not own:
             fitting = [one for one in fitting if one.error in SUMS_OF_PRODUCTS]
         if not fitting:
             return

@@ -20,7 +20,7 @@ import tempfile
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, redirect_stdout, suppress
 from contextvars import copy_context
@@ -35,6 +35,7 @@ from pkgutil import resolve_name
 from threading import Thread
 from types import ModuleType
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -113,11 +114,12 @@ ASPECTS: dict[str, Callable[[ConvGeometry, Any], bool]] = {
 }
 
 
-# how large a call is, in words and as a number
+# how large a call is, in words and as a number; channels are those of one group
 SIZES: dict[str, Callable[[ConvGeometry], int]] = {
     "batch": lambda g: g.batch,
     "size": lambda g: max(axis.in_size for axis in g.axes),
-    "channels": lambda g: max(g.in_channels, g.out_channels),
+    "in_channels": lambda g: g.in_channels // g.groups,
+    "out_channels": lambda g: g.out_channels // g.groups,
     "filter": lambda g: max(axis.filter_size for axis in g.axes),
     "stride": lambda g: max(g.strides),
     "dilation": lambda g: max(g.dilations),
@@ -139,7 +141,7 @@ def watch(
     """
     first, second, _ = kind.words
     given = {first: args[0], second: args[1], "bias": options.get("bias")}
-    before = {name: array.tobytes() for name, array in given.items() if isinstance(array, np.ndarray)}
+    before = checksums(given)
     for _ in range(2):  # a line that is printed once, for example by a compiler, is allowed
         printed = io.StringIO()
         try:
@@ -151,14 +153,29 @@ def watch(
             break
     else:
         raise ContractError(f"printed {brief(text.splitlines()[0])}", result)
-    for name, was in before.items():
-        if given[name].tobytes() != was:
-            raise ContractError(f"the backend wrote to its input: {name} was changed")
+    check_unchanged(given, before)
     if asked is not None:
         asked.update((kind, word) for word, has in ASPECTS.items() if has(args[2], options.get("bias")))
         for word, size in SIZES.items():
             asked[kind, word] = max(asked[kind, word], size(args[2]))
     return result
+
+
+def checksums(given: Mapping[str, Any]) -> dict[str, int]:
+    """Return a checksum of each array."""
+    return {name: checksum(array) for name, array in given.items() if isinstance(array, np.ndarray)}
+
+
+def checksum(array: np.ndarray) -> int:
+    """Return a checksum of an array's bytes."""
+    return crc32(array.tobytes())
+
+
+def check_unchanged(given: Mapping[str, Any], before: Mapping[str, int]) -> None:
+    """Raise ``ContractError`` if an array has not the checksum that it had before a call."""
+    for name, was in before.items():
+        if checksum(given[name]) != was:
+            raise ContractError(f"the backend wrote to its input: {name} was changed")
 
 
 def within(seconds: float, function: Callable[[], Any], stop: Callable[[int], object] | None = None) -> Any:
@@ -536,7 +553,11 @@ def serve() -> None:
                 set_side(side)
                 placed = list(map(laid, (*args, *options.values()), strides))
                 args, options = placed[: len(args)], dict(zip(options, placed[len(args) :], strict=True))
+                words = [kind.words for kind in KINDS if kind.name == name]
+                given = dict(zip(*words, args, strict=False)) | options if words else options
+                before = checksums(given)
                 result = np.array(getattr(backend, name)(*args, **options))
+                check_unchanged(given, before)
                 data = b"" if result.dtype.hasobject else result.tobytes()
                 word = result.dtype.name if result.dtype.kind == "V" else result.dtype.str
                 said = {"shape": result.shape, "dtype": word}

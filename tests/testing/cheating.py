@@ -1,5 +1,6 @@
 """Kernels that compute nothing, and try to be judged as right; at the top of a module, as another process needs them."""
 
+import ctypes
 import gc
 import io
 import os
@@ -8,6 +9,8 @@ import sys
 import time
 
 import numpy as np
+
+import teachconv as tc
 
 
 def nothing(x, w):
@@ -129,3 +132,20 @@ def slow(x, w):
     """A right one."""
     windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[:2], (1, 2))
     return np.einsum("nrciab,abio->nrco", windows, w)
+
+
+def doubled(array):
+    """Write to an array by its address, which a read-only array does not prevent."""
+    ctypes.memmove(array.ctypes.data, (2 * np.ascontiguousarray(array)).ctypes.data, array.nbytes)
+
+
+def doubles_x(x, w):
+    y = tc.conv2d(x, w)
+    doubled(x)
+    return y
+
+
+def doubles_w(x, w):
+    y = tc.conv2d(x, w)
+    doubled(w)
+    return y

@@ -21,6 +21,7 @@ from teachconv.backends import numpy_backend
 from teachconv.verification import contract
 
 sys.path.insert(0, str(Path(__file__).parent))
+import cheating
 import foreign
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "kernels"
@@ -689,17 +690,17 @@ def takes_its_address(x, w, strides, pads, dilations, groups):
 def test_the_first_line_says_how_far_it_went_and_what_was_not_looked_for(options):
     reports = [
         tc.check_backend(T.kernel(takes_its_address, **options), tags="hand", kinds="conv2d"),
-        T.fuzz(T.kernel(takes_its_address, **options), seconds=1.5, kinds="conv2d"),
+        T.fuzz(T.kernel(takes_its_address, **options), seconds=5, kinds="conv2d"),
     ]
     for report in reports:
         assert re.search(
-            r"; at most batch \d+, size [\d,]+, channels [\d,]+, filter \d+, stride \d+, dilation \d+, elements [\d,]+;",
+            r"; at most batch \d+, size [\d,]+, in_channels [\d,]+, out_channels [\d,]+, filter \d+, stride \d+, dilation \d+, elements [\d,]+;",
             report.summary,
         )
         seen = "; reads outside arrays: not looked for (isolate=True does)" in report.summary
         assert seen == ("isolate" not in options)
     assert (
-        "; at most batch 2, size 7, channels 5, filter 3, stride 2, dilation 1, elements 200;"
+        "; at most batch 2, size 7, in_channels 3, out_channels 5, filter 3, stride 2, dilation 1, elements 200;"
         in reports[0].summary
     )
     assert "reads outside" not in T.fuzz(T.kernel(foreign.takes_everything), seconds=0.1).summary
@@ -750,3 +751,21 @@ def test_tags_without_a_case_of_these_axes_are_refused():
         tc.ArgumentError, match=r"^tags 'small': no case .* over 1 spatial axes; leave tags out"
     ):
         tc.check_backend(kernel, tags="small")
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize(("function", "name"), [(cheating.doubles_x, "x"), (cheating.doubles_w, "w")])
+def test_a_kernel_that_writes_to_its_arrays_by_their_address_fails(function, name, isolate):
+    kernel = T.kernel(function, x="NHWC", w="HWIO", isolate=isolate)
+    case = T.Case("mine", "conv2d", (2, 5, 5, 3), (2, 2, 3, 4))
+    [row] = T.check(kernel, case, "float32", "integers", "conv2d").failed
+    assert f"wrote to its input: {name} was changed" in row.note
+
+
+@pytest.mark.parametrize(("error", "fails"), [("winograd2", False), ("direct", True)])
+def test_a_transform_may_spread_nan_over_its_tile(error, fails):
+    def one_tile(x, w, bias):
+        return tc.conv2d(x, w, bias=bias) * (np.nan if np.isnan(x).any() else 1)
+
+    report = tc.check_backend(T.kernel(one_tile, error=error), "float32", kinds="conv2d", data="nonfinite")
+    assert any("NaN, bias and relu" in row.name for row in report.failed) == fails

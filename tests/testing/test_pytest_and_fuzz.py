@@ -667,6 +667,7 @@ WRONG_LAYERS = {
     "dilation 8": lambda x, w, stride, dilation: 8 <= dilation <= 10,
     "dilation 12": lambda x, w, stride, dilation: dilation >= 12,
     "3x512x512": lambda x, w, stride, dilation: x.size >= 3 * 512 * 512,
+    "4,097 outputs": lambda x, w, stride, dilation: w.shape[3] > 4096 and w.shape[2] == x.shape[3],
     "wide and dilated": lambda x, w, stride, dilation: x.shape[2] > 96 and dilation > 1 < w.shape[1],
     "wide, with a stride of 3": lambda x, w, stride, dilation: x.shape[2] > 96 and stride == 3,
     "depthwise and dilated": lambda x, w, stride, dilation: w.shape[2] == 1 < x.shape[3] and dilation == 2,
