@@ -144,9 +144,9 @@ def test_a_variable_of_a_partially_known_shape_is_refused_in_words():
 @pytest.mark.parametrize(
     ("axis", "shapes", "message"),
     [
-        (-1, [(3, 3, 2), (4, 3, 2)], "those of axis -1: axis 1 has the sizes 3 and 4"),
-        (1, [(3, 3, 2), (3, 5, 2)], "those of axis 1: axis 2 has the sizes 3 and 5"),
-        (2, [(3, 3, 2), (4, 3, 7)], "those of axis 2: axis 1 has the sizes 3 and 4"),
+        (-1, [(3, 3, 2), (4, 3, 2)], "those of axis -1 must match; axis 1 has 3 and 4"),
+        (1, [(3, 3, 2), (3, 5, 2)], "those of axis 1 must match; axis 2 has 3 and 5"),
+        (2, [(3, 3, 2), (4, 3, 7)], "those of axis 2 must match; axis 1 has 3 and 4"),
     ],
 )
 def test_a_concatenation_names_the_axis_and_its_sizes(axis, shapes, message):

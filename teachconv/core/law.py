@@ -18,7 +18,8 @@ and the ``in_size`` of its forward convolution. Its *full* result holds every in
 reaches, F = (i - 1) * stride + effective filter cells. The result is the part full[a : a + o]; all transposed
 laws differ only in how they choose a and o.
 
-``# mark:`` comments, here and in the backends, are read by `find_source` (inspection/marks.py); skip them.
+Comments that begin with "mark", here and in the backends, are read by `find_source` (inspection/marks.py);
+skip them.
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ class Model(Trainer):
     Attributes:
         optimizer: what `compile` was given.
         loss: likewise.
+        compiled_metrics: the metrics of `compile`, together.
         compiled: whether `compile` has been called.
         stop_training: set it in a callback to end the training.
 

@@ -78,6 +78,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "large": {"size": (80, 97), "taps": (3,), "depth": (11, 16), "outs": (11, 16)},
     "large and dilated": _TILED | {"taps": (3, 2, 5), "dilation": (2, 4, 12, 3)},
     "large with a stride": _TILED | {"taps": (3, 4, 5, 7), "stride": (3, 2, 5)},
+    "many outputs": {"size": (1, 2, 3), "taps": (1,), "depth": (3, 17, 40), "outs": (4097,)},
     "causal and long with a stride": _LONG
     | {"taps": _CAUSAL_TAPS, "stride": (3, 2, 5, 7), "dilation": (1, 2)},
     "large and transposed": {
@@ -116,7 +117,6 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
         "depth": (4097, 4608),
         "outs": (4, 9),
     },
-    "many outputs": {"size": (1, 2, 3), "taps": (1,), "depth": (3, 17, 64), "outs": (4097, 2049, 1025)},
     "large and depthwise": _EACH_ALONE
     | {"size": (91, 97), "taps": (3,), "stride": (1, 2), "dilation": (1, 2), "groups": (8, 9)},
     "large with one channel": {"size": (257, 300), "taps": (3,), "depth": (1,), "outs": (2, 3)},

@@ -22,7 +22,7 @@ from teachconv.backends import get
 from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
 from teachconv.testing import fuzzing, layers
-from teachconv.verification import diffing
+from teachconv.verification import contract, diffing
 from teachconv.verification.diagnosing import Diagnosis, Found
 
 ROOT = Path(__file__).parents[2]
@@ -346,7 +346,9 @@ def test_the_same_seed_gives_the_same_calls(clock):
         calls = []
 
         def function(x, w, strides, pads, dilations, calls=calls):
-            calls.append((x.shape, w.shape, strides, pads, dilations, x.tobytes()))
+            call = x.shape, w.shape, strides, pads, dilations, x.tobytes()
+            if call not in calls[-1:]:  # how often a quick one is run again depends on the machine
+                calls.append(call)
             return tc.conv2d(x, w, strides, pads, dilations=dilations)
 
         T.fuzz(T.kernel(function, refuses=lambda geometry: geometry.groups > 1), seconds=0.4, seed=7)
@@ -545,7 +547,8 @@ def test_a_slow_kernel_is_not_asked_for_large_layers(clock, monkeypatch):
         now[0] += y.size * w[..., 0].size / 1e6
         return y
 
-    monkeypatch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda: now[0]))
+    for module in (fuzzing, contract):
+        monkeypatch.setattr(module, "record", SimpleNamespace(clock=lambda: now[0]))
     report = T.fuzz(T.kernel(loops), seconds=20)
     assert report.passed
     assert dict(report.asked)["large"] == 0
