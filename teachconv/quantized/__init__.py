@@ -12,7 +12,7 @@ between runtimes; that is the *scheme*:
 - ``"torch"`` and ``"torch_qnnpack"``: PyTorch's engines fbgemm and qnnpack;
 - ``"float"``: float64, rounded once, as fake quantization.
 
-`teachconv.quantized.schemes` has them, a few lines each, with their sources.
+``teachconv.quantized.schemes`` has them, a few lines each, with their sources.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def conv2d(
             arguments.
         TypeError: if the scheme's runtime does not take the dtypes.
 
-    Source: `teachconv.quantized.schemes` names the file of each scheme.
+    Source: ``teachconv.quantized.schemes`` names the file of each scheme.
 
     The schemes differ where a number is halfway between two integers, and near such places:
 
