@@ -258,7 +258,7 @@ class Functional(Model):
         Args:
             inputs: the value of the input, or a list with one value for each input.
             step: called for each call of a layer in order, with a tensor that it returns and the value, or
-                list of values, of the layer's inputs; returns the value of the tensor, or of all ``siblings``.
+                list of values, of the layer's inputs; returns the value of the tensor, or of all siblings.
 
         Returns:
             The value of the output, or a list of the outputs' values.
