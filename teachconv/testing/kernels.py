@@ -406,7 +406,7 @@ class _Adapter:
             if values[meaning] is not None or defaults[name].default is inspect.Parameter.empty
         }
         inputs = {name: value for name, value in named.items() if value is not values.get("out")}
-        before = checksums(inputs)  # an address is no read-only array
+        before = checksums(inputs)  # a read-only array can be written to by its address
         result = self._run(named, values.get("out"))
         check_unchanged(inputs, before)
         result = values["out"] if result is None and "out" in known else result
