@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core import kinds
-from ..core.arguments import as_array, listed
+from ..core.arguments import as_array, first_of, listed, refuse_masked, shape_only
 from ..core.calls import Call, resolve
 from ..core.dtypes import to_dtype
 from ..core.kinds import Op
@@ -176,7 +176,9 @@ def scheme_of(scheme: Any) -> Scheme:
 
 
 def _array(value: Any, name: str) -> np.ndarray:
-    """Return numbers of any library as NumPy's."""
+    """Return numbers of any library as NumPy's; raise for masked ones and endless lists."""
+    refuse_masked(value, name)
+    first_of(value, name)
     try:
         return np.asarray(value)
     except Exception as error:  # of a method of the value
@@ -188,7 +190,7 @@ def as_stored(value: Any, name: str, rank: int | None, axes: str) -> np.ndarray:
     array = _array(value, name)
     if array.dtype.name not in TYPES:
         raise ArgumentTypeError(f"{name} must have dtype {listed(TYPES, 'or')}; got {array.dtype}")
-    as_array(np.broadcast_to(np.int32(0), array.shape), name, (3, 4, 5) if rank is None else rank + 2, axes)
+    as_array(shape_only(array.shape, np.int32), name, (3, 4, 5) if rank is None else rank + 2, axes)
     return array
 
 

@@ -273,3 +273,17 @@ def test_what_a_runtime_does_not_compute_in_integers_is_refused():
         ValueError, match="op, a function of teachconv.quantized, must be one of conv1d, conv2d"
     ):
         tc.quantized.explain(tc.conv2d, X, W, at=(0, 0, 0, 0))
+
+
+@pytest.mark.parametrize("name", ["x", "w", "bias", "w_scale"])
+def test_masked_arrays_and_lists_without_an_end_are_refused(name):
+    given = {"x": np.ones((1, 4, 4, 1), "int8"), "w": np.ones((2, 2, 1, 1), "int8")}
+    given |= {"bias": np.ones(1, "int32"), "w_scale": np.ones(1, "float32")}
+    facts = {"x_scale": 1.0, "x_zero_point": 0, "y_scale": 1.0, "y_zero_point": 0}
+    masked = np.ma.array(given[name], mask=True)
+    with pytest.raises(tc.ArgumentError, match=f"{name} must have no masked elements"):
+        tc.quantized.conv2d(**given | {name: masked}, **facts)
+    endless = []
+    endless += [endless, endless]
+    with pytest.raises(tc.ArgumentError, match=f"{name} must be nested lists of equal lengths"):
+        tc.quantized.conv2d(**given | {name: endless}, **facts)
