@@ -273,7 +273,8 @@ class Functional(Model):
             given = [found[id(source)] for source in tensor.sources]
             value = step(tensor, given if isinstance(tensor.source, list) else given[0])
             values = value if len(tensor.siblings) > 1 else [value]
-            found = dict(zip(map(id, tensor.siblings), values, strict=True)) | found
+            for each, value in zip(tensor.siblings, values, strict=True):
+                found.setdefault(id(each), value)  # where one is an input of the model, that is kept
         outputs = [found[id(tensor)] for tensor in self.outputs]
         return outputs if isinstance(self.output, list) else outputs[0]
 
