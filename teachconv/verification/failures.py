@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, prod
@@ -133,6 +133,14 @@ class Mistake:
     part: Any = ...
     compute: Callable[[Call], np.ndarray] = float64_result
     code: str = ""
+
+
+Tries = Callable[[Failure], Iterable[Mistake]]  # the mistakes of a row of the table
+
+
+def both(first: View | None, second: View | None) -> Any:
+    """Return a view of a view."""
+    return (lambda result: second(first(result))) if first and second else first or second
 
 
 def cost(call: Call) -> float:

@@ -27,8 +27,8 @@ from ..windows.normalization import BatchNormCall
 from ..windows.padding import RULES, PadCall
 from ..windows.pooling import PoolCall, pool_call
 from ..windows.walking import counts
-from .candidates import some_axes
 from .diagnosing import ONE_CELL, Diagnosis, Tolerance
+from .geometries import some_axes
 from .places import cells_in_words, held_words
 from .reports import DiffReport, DiffRow
 
