@@ -20,7 +20,7 @@ import tempfile
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, redirect_stdout, suppress
 from contextvars import copy_context
@@ -139,21 +139,18 @@ def watch(
     Of a call that it takes, ``asked`` counts the kind with each of its `ASPECTS`; of `SIZES` it has the
     largest.
     """
-    first, second, _ = kind.words
-    given = {first: args[0], second: args[1], "bias": options.get("bias")}
-    before = checksums(given)
-    for _ in range(2):  # a line that is printed once, for example by a compiler, is allowed
-        printed = io.StringIO()
-        try:
-            with redirect_stdout(printed), theirs():
-                result = function(*args, **options)
-        except SystemExit as stop:
-            raise ContractError(f"called exit({brief(stop.code)})") from stop
-        if not (text := printed.getvalue().strip()):
-            break
-    else:
-        raise ContractError(f"printed {brief(text.splitlines()[0])}", result)
-    check_unchanged(given, before)
+    with unchanged(_inputs(kind, args, options)):
+        for _ in range(2):  # a line that is printed once, for example by a compiler, is allowed
+            printed = io.StringIO()
+            try:
+                with redirect_stdout(printed), theirs():
+                    result = function(*args, **options)
+            except SystemExit as stop:
+                raise ContractError(f"called exit({brief(stop.code)})") from stop
+            if not (text := printed.getvalue().strip()):
+                break
+        else:
+            raise ContractError(f"printed {brief(text.splitlines()[0])}", result)
     if asked is not None:
         asked.update((kind, word) for word, has in ASPECTS.items() if has(args[2], options.get("bias")))
         for word, size in SIZES.items():
@@ -161,21 +158,26 @@ def watch(
     return result
 
 
-def checksums(given: Mapping[str, Any]) -> dict[str, int]:
-    """Return a checksum of each array."""
-    return {name: checksum(array) for name, array in given.items() if isinstance(array, np.ndarray)}
+def _inputs(kind: Kind, args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays that a backend's function is given, by their names."""
+    first, second, _ = kind.words
+    return {first: args[0], second: args[1], "bias": options.get("bias")}
+
+
+@contextmanager
+def unchanged(given: Mapping[str, Any]) -> Iterator[None]:
+    """Raise ``ContractError`` if the block changes one of the arrays among some values, given by name."""
+    arrays = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+    before = [checksum(array) for array in arrays.values()]
+    yield
+    for (name, array), was in zip(arrays.items(), before, strict=True):
+        if checksum(array) != was:
+            raise ContractError(f"the backend wrote to its input: {name} was changed")
 
 
 def checksum(array: np.ndarray) -> int:
     """Return a checksum of an array's bytes."""
     return crc32(array.tobytes())
-
-
-def check_unchanged(given: Mapping[str, Any], before: Mapping[str, int]) -> None:
-    """Raise ``ContractError`` if an array has not the checksum that it had before a call."""
-    for name, was in before.items():
-        if checksum(given[name]) != was:
-            raise ContractError(f"the backend wrote to its input: {name} was changed")
 
 
 def within(seconds: float, function: Callable[[], Any], stop: Callable[[int], object] | None = None) -> Any:
@@ -553,11 +555,8 @@ def serve() -> None:
                 set_side(side)
                 placed = list(map(laid, (*args, *options.values()), strides))
                 args, options = placed[: len(args)], dict(zip(options, placed[len(args) :], strict=True))
-                words = [kind.words for kind in KINDS if kind.name == name]
-                given = dict(zip(*words, args, strict=False)) | options if words else options
-                before = checksums(given)
-                result = np.array(getattr(backend, name)(*args, **options))
-                check_unchanged(given, before)
+                with unchanged(_inputs(kind_of(name), args, options) if name in map(str, KINDS) else {}):
+                    result = np.array(getattr(backend, name)(*args, **options))
                 data = b"" if result.dtype.hasobject else result.tobytes()
                 word = result.dtype.name if result.dtype.kind == "V" else result.dtype.str
                 said = {"shape": result.shape, "dtype": word}
