@@ -293,7 +293,7 @@ CALL = Part(
 )
 
 
-@dataclass
+@dataclass(eq=False, slots=True)
 class _Leaf:
     """A leaf of a result that is not a tensor: every call returns it unchanged."""
 
