@@ -4,6 +4,7 @@ import io
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,15 +14,17 @@ import teachconv as tc
 from teachconv.backends import reference
 from teachconv.support import progress
 
-CELL = """
-import time
+CELL = f"""
+import sys, threading
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from helpers import AtOnce
 from teachconv.support import progress
-progress._PATIENCE = 0.2
+patient, threading.Timer, progress._PAUSE = threading.Timer, AtOnce, 0.0
 with progress.during("thinking"):
-    time.sleep(0.6)
+    pass
 for item in progress.track(["a", "b"], "items"):
-    time.sleep(0.3)
-progress._PATIENCE = 60
+    pass
+threading.Timer = patient
 with progress.during("quick"):
     pass
 print("done")
