@@ -152,7 +152,8 @@ repo-review:
 	$(VENV)/review/bin/zizmor --offline .github
 
 # What a lecturer needs, as dist/teachconv-course.zip: slides, notebooks, assignments, and a study
-course: $(VENV)/.dev
+course: $(EXTENSION)
+	$(BIN)/python -c "import matplotlib" 2>/dev/null || $(INSTALL) matplotlib
 	$(BIN)/python course/build.py
 
 # What has to hold before a version is tagged; it changes nothing and uploads nothing.

@@ -19,6 +19,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.text import Text
 
 import teachconv as tc
 from teachconv.data import photo
@@ -40,15 +41,15 @@ def edges():
 
 
 def window():
-    """One output cell."""
-    x = np.float32([[4, 3, 1, 0], [2, 1, 0, 1], [1, 2, 4, 1], [3, 1, 0, 2]]).reshape(1, 4, 4, 1)
+    """One output cell, and no other: the next one is for the class."""
+    x = np.float32([[4, 3, 1], [2, 1, 0], [1, 2, 4]]).reshape(1, 3, 3, 1)
     w = np.float32([[1, 0, 1], [2, 1, 0], [0, 0, 1]]).reshape(3, 3, 1, 1)
-    return tc.plot.window(tc.conv2d, x, w, at=(0, 0, 0, 0)).figure
+    return tc.plot.window(tc.conv2d, x, w, at=(0, 0, 0, 0))
 
 
 def columns(geometry):
     """The columns of a geometry, without the formulas below them: too small for a slide."""
-    return tc.plot.geometry(geometry, formulas=False).figure
+    return tc.plot.geometry(geometry, formulas=False)
 
 
 def size(cols, padding="SAME"):
@@ -145,11 +146,24 @@ FIGURES = {
 }  # fmt: skip
 
 
+def for_slides(svg):
+    """White paper in a dark system, too; and letters large enough for two pictures beside each other."""
+    svg = re.sub("<style>.*?</style>", "", svg, flags=re.DOTALL)
+    least = 13.5 if 'width="540"' not in svg else 9  # the window's picture fills the slide
+    return re.sub(r'font-size="([\d.]+)"', lambda size: f'font-size="{max(float(size[1]), least):g}"', svg)
+
+
 def draw(folder):
-    """Draw all figures of the slides."""
+    """Draw all figures of the slides; no label is below 22 pixels on a screen of 1920 by 1080."""
     folder.mkdir(parents=True)
-    for name, figure in FIGURES.items():
-        figure().savefig(folder / f"{name}.svg", bbox_inches="tight")
+    for name, make in FIGURES.items():
+        figure, file = make(), folder / f"{name}.svg"
+        if isinstance(figure, tc.plot.Picture):
+            file.write_text(for_slides(figure.svg), encoding="utf-8")
+            continue
+        for words in figure.findobj(Text):
+            words.set_fontsize(max(words.get_fontsize(), 12))
+        figure.savefig(file, bbox_inches="tight")
     plt.close("all")
 
 
@@ -271,16 +285,20 @@ You need Python 3.11 or newer. teachconv {version} has to be installed; where it
     python -m pip install teachconv jupyterlab matplotlib scikit-learn
 
 Until then, install it from a clone of its repository with `python -m pip install .`, or from a file `.whl`
-that your teacher gives you, and the other three as above. To see whether it works:
+that your teacher gives you, and the other three as above. On Windows write `py` for `python`. To see whether
+it works:
 
     python -m teachconv exercises
+
+On a JupyterHub, upload this whole folder, not single notebooks: they read `examples`. Install teachconv in a
+terminal of the hub, as above, if it is not there.
 
 ## What is here
 
 - `notebooks`: start `jupyter lab` in this folder and open them. The answers that they mention, in `answers`,
   are not here: your teacher has them, and they are on the pages of teachconv.
-- `conv_layer`: assignment 1. Fill in `layer.py`; in that folder, `python check_layer.py` says what is wrong.
-- `port`: assignment 2. Fill in `port.py`; `python check_port.py` says what is wrong.
+- `conv_layer`: assignment 1. `TASK.md` says what to do; `python check_layer.py` says what is wrong.
+- `port`: assignment 2, in the same way.
 - `study.html`: ten questions, to be answered in a browser before the course and after it.
 
 Leave `checking.py` where it is: both checkers use it. `examples` belongs to the notebooks; notebook 11 says

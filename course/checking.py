@@ -1,4 +1,4 @@
-"""Marks submissions for the two checkers: each runs in a process of its own, and is judged in this one.
+"""Marks submissions for the checkers: each runs in a process of its own, and is judged in this one.
 
 That process is sent arguments and sends back numbers. Whatever a submission prints, raises, ends or waits
 for, it cannot write its own points. It is not a sandbox: files and the network are open to it.
@@ -6,27 +6,41 @@ for, it cannot write its own points. It is not a sandbox: files and the network 
 
 import argparse
 import csv
-import io
+import json
+import math
 import re
-import sys
+import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from teachconv.exercises.checking import check_seconds
-from teachconv.exercises.grading import Read, _is_hidden, _name_of, _plain, _read
-from teachconv.support.errors import ContractError
-from teachconv.support.files import replacing
-from teachconv.verification.running import elsewhere, what_went_wrong
-from teachconv.verification.submission import Submission
+from teachconv.errors import ContractError
+from teachconv.exercises import submissions
 
 MEMORY = 2**34  # bytes of address space: PyTorch alone takes several GiB of it
 STOPPED = ("took more than", "ended its", "crashed: ")  # in what is said of a call that ended its process
 HANDED_OUT = {"checking.py", "check_layer.py", "check_port.py", "network.py"}  # no submissions
+WHO = re.compile("name|student|user|login|email|\\bid\\b", re.IGNORECASE)  # columns that say who it is
+NAMED = 0.5  # of a case's share, where the result has one mistake that has a name
 Call = Callable[[str, tuple], np.ndarray]  # a function's name and its arguments; it returns the result
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a result, and whether a mistake with a name explains all of it."""
+
+    said: str
+    named: bool = False
+
+
+def of(diagnosis: Any) -> Fault:
+    """Return a fault of diff's diagnosis; that the shape is another one does not explain the numbers."""
+    return Fault(str(diagnosis), named=diagnosis.code != "output_shape")
 
 
 @dataclass(frozen=True)
@@ -36,24 +50,38 @@ class Assignment:
     Attributes:
         file: what students call their file.
         points: of each function.
-        cases: each function is called with the arguments of each case.
+        written: the points of the written questions.
+        cases: each function is called with the arguments of each case; a list of numbers and lists.
         words: says in a few words which case it is.
-        arguments: of a function's name and a case, the arguments.
-        fault: of a function's name, a case and a result, what is wrong, or "".
-        last: of a function's name and how it is called, what else is wrong once all cases are right, or "".
-        half: whether a function that is right in all cases but one gets half of its points, rounded down.
-        given: the imports that the file has when it is handed out.
+        facts: of a case, what it is or has, each with whether this is so: where just those cases are wrong
+            that have it, the student is told.
+        legal: raises a ValueError unless a case that a teacher gives can be one.
+        arguments: of a function's name, a case and a seed, the arguments.
+        fault: of the same and a result, what is wrong, or None.
+        last: of a function's name, how it is called and a seed, what else is wrong once all cases are right,
+            or "": it costs half of the points.
+        only: the names of teachconv, and of what is handed out, that a submission may import.
+        given: the imports that nobody has to look at.
     """
 
     file: str
     points: dict[str, int]
+    written: tuple[int, ...]
     cases: tuple[Any, ...]
     words: Callable[[Any], str]
-    arguments: Callable[[str, Any], tuple]
-    fault: Callable[[str, Any, np.ndarray], str]
-    last: Callable[[str, Call], str] = lambda name, call: ""
-    half: bool = False
+    facts: Callable[[Any], dict[str, bool]]
+    legal: Callable[[Any], None]
+    arguments: Callable[[str, Any, int], tuple]
+    fault: Callable[[str, Any, int, np.ndarray], Fault | None]
+    last: Callable[[str, Call, int], str] = lambda name, call, seed: ""
+    only: tuple[str, ...] = ()
     given: frozenset[str] = frozenset()
+    seed: int = field(default=0)
+
+    @property
+    def most(self) -> int:
+        """The points of all functions."""
+        return sum(self.points.values())
 
 
 @dataclass(frozen=True)
@@ -71,13 +99,19 @@ class Marked:
         return sum(self.points.values())
 
 
+def numbers(shape: tuple[int, ...], name: str, seed: int) -> np.ndarray:
+    """Whole numbers from -4 to 4 as float64, so that sums in any order are exact; another name has others."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode())]).integers(-4, 5, shape).astype(float)
+
+
 def answer(call: Call, name: str, args: tuple) -> tuple[np.ndarray | None, str]:
     """Return the numbers that a function returns; or None, and why there are none."""
     try:
         got = np.asarray(call(name, args))
     except (Exception, SystemExit) as error:
-        said = what_went_wrong(error)
-        said = "not written yet" if said.startswith("raised NotImplementedError") else said
+        said = str(error) if isinstance(error, ContractError) else f"raised {type(error).__name__}: {error}"
+        if said.startswith("raised NotImplementedError"):
+            return None, "not written yet"
         return None, "there is no such function" if said.startswith("raised NameError: there is no") else said
     if got.dtype.hasobject and not got.shape:
         return None, "the function returned None: a return is missing, at least on one path"
@@ -85,23 +119,38 @@ def answer(call: Call, name: str, args: tuple) -> tuple[np.ndarray | None, str]:
 
 
 def judge(assignment: Assignment, name: str, call: Call) -> tuple[int, str]:
-    """Return a function's points, and what is wrong with it."""
-    wrong, count, most = [], len(assignment.cases), assignment.points[name]
-    for case in assignment.cases:
-        got, said = answer(call, name, assignment.arguments(name, case))
+    """Return a function's points, and what is wrong with it.
+
+    Each case counts the same: all of it for a right result, half for one that a single mistake with a name
+    explains. The sum is rounded down.
+    """
+    wrong, share, count, most = {}, 0.0, len(assignment.cases), assignment.points[name]
+    for number, case in enumerate(assignment.cases):
+        got, said = answer(call, name, assignment.arguments(name, case, assignment.seed))
         if got is None and said in ("not written yet", "there is no such function"):
             return 0, said
-        said = said or in_our_words(assignment.fault(name, case, got))
-        if said:
-            wrong.append(f"{assignment.words(case)}: {said}")
+        fault = Fault(said) if got is None else assignment.fault(name, case, assignment.seed, got)
+        if fault:
+            wrong[number] = f"{assignment.words(case)}: {in_our_words(fault.said)}"
+        share += (NAMED if fault.named else 0) if fault else 1
         if any(word in said for word in STOPPED):  # the other cases would do the same
-            return 0, wrong[-1]
-    more = assignment.last(name, call)
-    said = "; ".join(filter(None, [*wrong[:1], more]))
-    if assignment.half and wrong:
+            return 0, wrong[number]
+    more = "" if wrong else assignment.last(name, call, assignment.seed)
+    said = "; ".join(filter(None, [what_they_share(assignment, wrong), *[*wrong.values()][:1], more]))
+    if wrong:
         said = f"right in {count - len(wrong)} of {count} cases; {said}"
-    part = 1 if not wrong else 0.5 if assignment.half and len(wrong) == 1 else 0
-    return (0 if more else int(most * part)), said
+    return math.floor(most * share / count * (0.5 if more else 1)), said
+
+
+def what_they_share(assignment: Assignment, wrong: Any) -> str:
+    """Say what all wrong cases have and no right one."""
+    having = [assignment.facts(case) for case in assignment.cases]
+    for fact in having[0]:
+        if {number for number, facts in enumerate(having) if facts[fact]} == {*wrong} and len(wrong) < len(
+            having
+        ):
+            return f"wrong {fact}, and only then"
+    return ""
 
 
 def in_our_words(said: str) -> str:
@@ -119,82 +168,127 @@ def in_our_words(said: str) -> str:
     return said
 
 
-def mark(assignment: Assignment, path: Path, read: Read, seconds: float) -> Marked:
+def mark(assignment: Assignment, path: Path, read: submissions.Read, seconds: float) -> Marked:
     """Mark one file, of which nothing is read again: another submission may have changed it."""
+    nothing = Marked(dict.fromkeys(assignment.points, 0), dict.fromkeys(assignment.points, ""))
     if read.note:
-        nothing = dict.fromkeys(assignment.points, "")
-        return Marked(dict.fromkeys(assignment.points, 0), nothing, note=read.note)
-    points, said = {}, {}
-    call = called(Submission(str(path.absolute()), read.text), seconds)
-    for name in assignment.points:
-        points[name], said[name] = judge(assignment, name, call)
-    return Marked(points, said, tuple(word for word in read.imports if word not in assignment.given))
+        return replace(nothing, note=read.note)
+    imports = tuple(word for word in read.imports if word not in assignment.given)
+    call, end = submissions.calls(path, read, seconds, MEMORY, only=assignment.only)
+    try:
+        _, said = answer(call, "", ())
+        if said:  # once, not for each function
+            return replace(nothing, imports=imports, note=f"the file does not run: it {said}")
+        points, words = {}, {}
+        for name in assignment.points:
+            points[name], words[name] = judge(assignment, name, call)
+        return Marked(points, words, imports)
+    finally:
+        end()
 
 
-def called(submission: Submission, seconds: float) -> Call:
-    """Return what calls a file's functions in another process, and in a new one after it was stopped."""
-
-    def start() -> Callable[..., np.ndarray]:
-        return elsewhere(submission, seconds, MEMORY)[0]
-
-    ask = start()
-
-    def call(name: str, args: tuple) -> np.ndarray:
-        nonlocal ask
-        try:
-            return ask("answer", (name, *args), {})
-        except ContractError as error:
-            if any(word in str(error) for word in STOPPED):
-                ask = start()
-            raise
-
-    return call
-
-
-def show(assignment: Assignment, marked: Marked) -> None:
-    """Print a line for each function, and the points."""
+def lines_of(assignment: Assignment, marked: Marked) -> list[str]:
+    """Return a line for each function, and one with the points."""
     wide = max(map(len, assignment.points))
-    for name, most in assignment.points.items():
-        print(f"{name:{wide}} {marked.points[name]:3} of {most:2}  {marked.said[name]}".rstrip())
-    if marked.note:
-        print(marked.note)
-    if marked.imports:
-        print(f"It uses {', '.join(marked.imports)}.")
-    most = sum(assignment.points.values())
-    print(f"{marked.total} of {most} points; {100 - most} more are for the written answers")
+    lines = [
+        f"{name:{wide}} {marked.points[name]:3} of {most:2}  {marked.said[name]}".rstrip()
+        for name, most in assignment.points.items()
+    ]
+    lines += [marked.note] if marked.note else []
+    lines += [f"It uses {', '.join(marked.imports)}."] if marked.imports else []
+    written = sum(assignment.written)
+    return [*lines, f"{marked.total} of {assignment.most} points; {written} more are for the written answers"]
 
 
-def mark_folder(assignment: Assignment, folder: Path, seconds: float, table: Path | None) -> None:
-    """Mark all files in a folder and below it; print a line for each, and write a table for a spreadsheet."""
-    if folder.resolve() in {Path(place).resolve() for place in sys.path}:
-        raise SystemExit(f"Python imports from {folder}: put submissions into a folder of their own")
-    found = (path for path in folder.rglob("*") if path.suffix in (".py", ".ipynb"))
-    paths = sorted(
-        path for path in found
-        if path.name not in HANDED_OUT and not _is_hidden(path.relative_to(folder))
-    )  # fmt: skip
-    if not paths:
-        raise SystemExit(f"no files *.py in {folder}")
-    rows, most = [], sum(assignment.points.values())
-    for path, read in [(path, _read(path)) for path in paths]:  # all are read before one runs
-        marked, name = mark(assignment, path, read, seconds), _name_of(path, folder)
-        lost = [f"{each} {got}" for each, got in marked.points.items() if got < assignment.points[each]]
-        uses = [f"uses {', '.join(marked.imports)}"] if marked.imports else []
-        note = [marked.note] if marked.note else [*lost, *uses]
-        print(f"{name:30} {marked.total:3} of {most}  {'; '.join(note)}".rstrip(), flush=True)
-        said = marked.note or "; ".join(f"{each}: {word}" for each, word in marked.said.items() if word)
-        rows.append([_plain(name), *marked.points.values(), marked.total, said, " ".join(marked.imports)])
-    if table:
-        text = io.StringIO()
-        head = ["file", *assignment.points, "total", "what is wrong", "imports"]
-        csv.writer(text, lineterminator="\n").writerows([head, *rows])
-        with replacing(table) as file:
-            file.write(text.getvalue().encode())
+def mark_folder(assignment: Assignment, asked: argparse.Namespace) -> None:
+    """Mark all files in a folder and below it, print a line for each, and write what is asked for."""
+    folder = asked.path
+    paths = submissions.find(folder, HANDED_OUT)
+    files = [submissions.read(path) for path in paths]  # all are read before one runs
+    names = [submissions.name_of(path, folder) for path in paths]
+    all_marked = []
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        marking = pool.map(partial(mark, assignment, seconds=asked.seconds), paths, files)
+        for name, marked in zip(names, marking, strict=True):
+            all_marked.append(marked)
+            lost = [f"{each} {got}" for each, got in marked.points.items() if got < assignment.points[each]]
+            uses = [f"uses {', '.join(marked.imports)}"] if marked.imports else []
+            note = [marked.note, *uses] if marked.note else [*lost, *uses]
+            print(f"{name:30} {marked.total:3} of {assignment.most}  {'; '.join(note)}".rstrip(), flush=True)
+            if asked.feedback:
+                place = asked.feedback / Path(name).with_suffix(".txt")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text("\n".join([name, *lines_of(assignment, marked), ""]), encoding="utf-8")
+    if asked.csv:
+        write_table(assignment, asked.csv, dict(zip(names, all_marked, strict=True)))
+    if asked.gradebook:
+        fill_gradebook(assignment, asked.gradebook, dict(zip(names, all_marked, strict=True)))
+
+
+def write_table(assignment: Assignment, file: Path, marked: dict[str, Marked]) -> None:
+    """Write a line for each submission; the written answers have columns to fill in."""
+    questions = [f"written {number}" for number in range(1, len(assignment.written) + 1)]
+    head = ["file", *assignment.points, "checker", *questions, "what is wrong", "imports"]
+    rows = []
+    for name, one in marked.items():
+        said = one.note or "; ".join(f"{each}: {word}" for each, word in one.said.items() if word)
+        cells = [*one.points.values(), one.total, *("" for _ in questions)]
+        rows.append([submissions.cell(name), *cells, submissions.cell(said), " ".join(one.imports)])
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows([head, *rows])
+
+
+def fill_gradebook(assignment: Assignment, file: Path, marked: dict[str, Marked]) -> None:
+    """Write what a learning platform imports: its own export, with two more columns.
+
+    A submission belongs to the row whose name, number or address is a part of its file's name: ana.py,
+    ana/layer.py, and as the platforms name them, "Ana Lopez_1234_assignsubmission_file/layer.py" (Moodle) and
+    "lopezana_1234_5678_layer.py" (Canvas, with the ID 1234).
+    """
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        head, *rows = csv.reader(stream)
+    title = assignment.file.removesuffix(".py")
+    filled, found = [[*head, f"{title} (checker)", f"{title} (written)"]], set()
+    for row in rows:
+        if any(cell.strip() == "Points Possible" for cell in row):  # the second line of Canvas
+            filled.append([*row, str(assignment.most), str(sum(assignment.written))])
+            continue
+        who = [cell.strip().lower() for word, cell in zip(head, row, strict=False) if WHO.search(word)]
+        known = {*who, " ".join(who[:2]), *(cell.partition("@")[0] for cell in who)} - {""}
+        mine = [name for name in marked if known & {*re.split(r"[/_.]", name.lower())}]
+        if len(mine) > 1:
+            raise SystemExit(f"{', '.join(mine)}: all belong to the row {', '.join(row)}; leave one")
+        found |= {*mine}
+        filled.append([*row, str(marked[mine[0]].total) if mine else "", ""])
+    out = file.with_name(f"{file.stem} with points.csv")
+    with out.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows(filled)
+    print(f"{out}: {len(found)} of {len(marked)} submissions have a row")
+    for name in sorted(marked.keys() - found):
+        print(f"{name} has no row")
+
+
+def cases_of(assignment: Assignment, file: Path) -> tuple[Any, ...]:
+    """Read a teacher's own cases: JSON, a list of cases."""
+    try:
+        cases = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(cases, list) or not cases:
+            raise ValueError("it must hold a list of cases")
+        cases = tuple(
+            tuple(tuple(part) if isinstance(part, list) else part for part in case) for case in cases
+        )
+        for case in cases:
+            assignment.legal(case)
+    except (OSError, ValueError, TypeError) as error:
+        example = json.dumps(assignment.cases[:2])
+        raise SystemExit(f"{file}: {error}; the first two cases of this assignment are {example}") from None
+    return cases
 
 
 def limit(text: str) -> float:
     """Read a number of seconds; raise ``ValueError`` unless it is above 0 and not too large."""
-    check_seconds(float(text))
+    if not 0 < float(text) < 86400:
+        raise ValueError("seconds must be above 0, and less than a day")
     return float(text)
 
 
@@ -202,15 +296,36 @@ def main(assignment: Assignment, arguments: list[str] | None = None) -> int:
     """The command line of a checker; return its exit status."""
     parser = argparse.ArgumentParser(description=f"Checks {assignment.file}, or all files in a folder.")
     parser.add_argument("path", nargs="?", type=Path, default=Path(assignment.file), help="a file or folder")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="of a folder: write a table to this file")
     parser.add_argument("--seconds", type=limit, default=10.0, help="a call may take so long (10)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="other numbers, from 0 on: a secret of the teacher"
+    )
+    parser.add_argument("--cases", type=Path, metavar="FILE", help="other cases: a list in JSON")
+    of_folders = parser.add_argument_group("for a folder")
+    of_folders.add_argument("--csv", type=Path, metavar="FILE", help="write a table to this file")
+    of_folders.add_argument(
+        "--feedback", type=Path, metavar="FOLDER", help="write a text for each submission"
+    )
+    of_folders.add_argument(
+        "--gradebook", type=Path, metavar="FILE", help="an export of Moodle or Canvas: add the points"
+    )
+    of_folders.add_argument("--jobs", type=int, default=1, help="so many submissions at a time (1)")
     asked = parser.parse_args(arguments)
+    if asked.seed < 0 or asked.jobs < 1:
+        parser.error("--seed begins at 0, and --jobs at 1")
+    assignment = replace(assignment, seed=asked.seed)
+    if asked.cases:
+        assignment = replace(assignment, cases=cases_of(assignment, asked.cases))
     if asked.path.is_dir():
-        mark_folder(assignment, asked.path, asked.seconds, asked.csv)
+        try:
+            mark_folder(assignment, asked)
+        except ValueError as error:
+            raise SystemExit(str(error)) from None
         return 0
-    if asked.csv:
-        parser.error("--csv is for a folder")
-    read = _read(asked.path) if asked.path.is_file() else Read(note=f"there is no file {asked.path.name}")
+    if asked.csv or asked.feedback or asked.gradebook:
+        parser.error("--csv, --feedback and --gradebook are for a folder")
+    note = f"there is no file {asked.path.name}"
+    read = submissions.read(asked.path) if asked.path.is_file() else submissions.Read(note=note)
     marked = mark(assignment, asked.path, read, asked.seconds)
-    show(assignment, marked)
+    print("\n".join(lines_of(assignment, marked)))
     return 0 if marked.points == assignment.points else 1

@@ -47,7 +47,7 @@ def judged(found, call):
     """The points and the words for each function; their speed is judged elsewhere."""
     from checking import judge
 
-    assignment = dataclasses.replace(found["ASSIGNMENT"], last=lambda name, call: "")
+    assignment = dataclasses.replace(found["ASSIGNMENT"], last=lambda *_: "")
     return {name: judge(assignment, name, call) for name in assignment.points}
 
 
@@ -90,7 +90,7 @@ def test_a_submission_cannot_write_its_own_points(name, tmp_path, monkeypatch, c
     assert shown["prints.py"].endswith("uses os")
     assert "cannot be read" in shown["wrong.py"]
     rows = {row["file"]: row for row in csv.DictReader((tmp_path / "a.csv").read_text().splitlines())}
-    totals = {file: int(row["total"]) for file, row in rows.items()}
+    totals = {file: int(row["checker"]) for file, row in rows.items()}
     assert totals == {"ana/" + SOLUTIONS[name]: 85, "prints.py": 0, "walks.py": 0, "wrong.py": 0}
     said = rows["walks.py"]["what is wrong"]
     for words in ("SystemExit", "took more than 4 seconds", "a return is missing", "no such function"):
@@ -99,12 +99,154 @@ def test_a_submission_cannot_write_its_own_points(name, tmp_path, monkeypatch, c
     assert main(found["ASSIGNMENT"], [str(tmp_path / "none.py")]) == 1
     assert "there is no file none.py" in capsys.readouterr().out
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(SystemExit, match="folder of their own"):
+    with pytest.raises(SystemExit, match="one from which Python imports"):
         main(found["ASSIGNMENT"], [str(tmp_path)])
 
 
+KINDS = {  # of layer.py: what a kind of submission changes, its points, and what its feedback says
+    "right": (None, 85, "85 of 85"),
+    "slow": (("def conv_forward_fast", "def unused"), 75, "there is no such function"),
+    "one_pad": (("(pad, pad), (pad, pad)]", "(2 * pad, 0), (pad, pad)]"), 65, "wrong with padding, and only then"),
+    "stride": (("r * stride : r * stride + rows", "r : r + rows"), 66, "wrong with a stride above 1, and only then"),
+    "crashing": (("import numpy", "import ctypes\nctypes.string_at(0)\nimport numpy"), 0, "it crashed"),
+    "endless": (("import numpy", "while True:\n    pass\nimport numpy"), 0, "took more than"),
+    "no_import": (("import numpy", "import nump"), 0, "No module named 'nump'"),
+    "teachconv": (("import numpy", "import teachconv\nimport numpy"), 0, "may not import teachconv"),
+    "table": (None, 0, "wrong"),
+    "empty": (None, 0, "not written yet"),
+}  # fmt: skip
+
+
+@pytest.mark.slow  # ten processes
+def test_ten_kinds_of_submissions_get_what_they_deserve(tmp_path, monkeypatch, capsys):
+    found = loaded("conv_layer", monkeypatch)
+    checking = sys.modules["checking"]
+    monkeypatch.setattr(checking, "judge", without_speed(checking.judge))
+    right = (COURSE / "solutions" / "layer.py").read_text(encoding="utf-8")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for kind, (change, _, _) in KINDS.items():
+        text = right.replace(*change) if change else right
+        (folder / f"{kind}.py").write_text(text, encoding="utf-8")
+    shutil.copy(COURSE / "conv_layer" / "layer.py", folder / "empty.py")
+    # the results of the cases that students have, one after the other
+    call = calls_of(right, tmp_path)
+    table = ["import numpy as np", "from numpy import array", "results = {}"]
+    for name in found["POINTS"]:
+        lists = [call(name, found["arguments"](name, case, 0)).tolist() for case in found["CASES"]]
+        table += [
+            f"results[{name!r}] = {lists}",
+            f"def {name}(*args):",
+            f"    return np.array(results[{name!r}].pop(0))",
+        ]
+    (folder / "table.py").write_text("\n".join(table))
+    arguments = [str(folder), "--seconds", "5", "--jobs", "2", "--feedback", str(tmp_path / "said")]
+    assert checking.main(found["ASSIGNMENT"], [str(folder / "table.py")]) == 0  # why a teacher has a seed
+    capsys.readouterr()
+    checking.main(found["ASSIGNMENT"], [*arguments, "--seed", "7", "--csv", str(tmp_path / "points.csv")])
+    rows = {row["file"]: row for row in csv.DictReader((tmp_path / "points.csv").read_text().splitlines())}
+    assert {kind: int(rows[f"{kind}.py"]["checker"]) for kind in KINDS} == {
+        kind: points for kind, (_, points, _) in KINDS.items()
+    }
+    assert {(row["written 1"], row["written 3"]) for row in rows.values()} == {("", "")}
+    for kind, (_, points, said) in KINDS.items():
+        text = (tmp_path / "said" / f"{kind}.txt").read_text(encoding="utf-8")
+        assert said in text
+        assert f"{points} of 85 points" in text
+    assert (tmp_path / "said" / "endless.txt").read_text().count("took more than") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("from network import tc", "may not import network.tc; of network it may import network.WEIGHTS"),
+        ("import network; network.tc", "has no attribute 'tc'"),
+        ("import teachconv; teachconv.conv2d", "has no attribute 'conv2d'"),
+        ("from teachconv import dialects; dialects.tensorflow", "has no attribute 'tensorflow'"),
+        ("import teachconv.tf as tf", "may not import teachconv.tf"),
+        ("from teachconv.dialects.torch import conv2d", ""),
+        ("import teachconv.dialects.torch as F; F.conv2d", ""),
+        ("from network import *; WEIGHTS, EPSILON", ""),
+        ("import network; network.WEIGHTS", ""),
+        ("import os.path, numpy.fft; numpy.fft.fft, os.path.join", ""),
+    ],
+)
+def test_what_a_submission_may_import(line, said, monkeypatch):
+    only = loaded("port", monkeypatch)["ASSIGNMENT"].only
+    submission = Submission("port.py", line.encode(), only)
+    if said:
+        with pytest.raises((ImportError, AttributeError), match=re.escape(said)):
+            submission.answer("")
+    else:
+        assert submission.answer("") == 1
+
+
+def test_a_teachers_own_cases(monkeypatch, tmp_path, capsys):
+    """One layer of three channels: a bias that is added twice is wrong in this case, too."""
+    found = loaded("conv_layer", monkeypatch)
+    main = sys.modules["checking"].main
+    (tmp_path / "cases.json").write_text("[[[1, 3, 5, 4], [2, 3, 2, 2], 1, 0]]")
+    (tmp_path / "a.py").write_text("def conv_backward_bias(dout):\n    return dout.sum((0, 2))\n")
+    arguments = [str(tmp_path / "a.py"), "--cases", str(tmp_path / "cases.json")]
+    assert main(found["ASSIGNMENT"], arguments) == 1
+    assert (
+        "right in 0 of 1 cases; x [1, 3, 5, 4], w [2, 3, 2, 2], stride 1, pad 0:" in capsys.readouterr().out
+    )
+    for text, said in (
+        ("[[[1, 3, 5, 4], [2, 2, 2, 2], 1, 0]]", "channels"),
+        ("[[[1, 3, 5, 4]]]", "a case has an x, a w, a stride and a pad"),
+        ("{}", "it must hold a list of cases"),
+        ("[1", "the first two cases of this assignment are"),
+    ):
+        (tmp_path / "cases.json").write_text(text)
+        with pytest.raises(SystemExit, match=said):
+            main(found["ASSIGNMENT"], arguments)
+    (tmp_path / "cases.json").write_text("[[1, 12, 16, 3]]")
+    with pytest.raises(SystemExit, match="multiples of 8"):
+        main(loaded("port", monkeypatch)["ASSIGNMENT"], arguments)
+
+
+CANVAS = """\
+Student,ID,SIS User ID,SIS Login ID,Section,Quiz (11)
+    Points Possible,,,,,7
+"Lopez, Ana",1234,,ana,S1,5
+"Bold, Ben",99,,ben,S1,7
+"""
+MOODLE = """\
+First name,Last name,ID number,Email address,Quiz
+Ana,Lopez,1234,ana@school.org,5
+Ben,Bold,99,ben@school.org,7
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "line"),
+    [
+        (CANVAS, ("lopezana_1234_5_layer.py", "ben.py"), '"Lopez, Ana",1234,,ana,S1,5,40,'),
+        (MOODLE, ("Ana Lopez_777_assignsubmission_file/layer.py", "ben/layer.py"), "Ana,Lopez,1234,ana@school.org,5,40,"),
+        (MOODLE, ("ana.py", "7.py"), "Ana,Lopez,1234,ana@school.org,5,40,"),
+    ],
+)  # fmt: skip
+def test_a_gradebook_gets_the_points(text, files, line, monkeypatch, tmp_path, capsys):
+    assignment = loaded("conv_layer", monkeypatch)["ASSIGNMENT"]
+    checking = sys.modules["checking"]
+    marked = [checking.Marked({"conv_forward": points}, {}) for points in (40, 50)]
+    book = tmp_path / "book.csv"
+    book.write_text(text, encoding="utf-8-sig")
+    checking.fill_gradebook(assignment, book, dict(zip(files, marked, strict=True)))
+    lines = (tmp_path / "book with points.csv").read_text(encoding="utf-8").splitlines()
+    assert line in lines
+    assert lines[0].endswith(",layer (checker),layer (written)")
+    assert ("    Points Possible,,,,,7,85,15" in lines) == (text is CANVAS)
+    there = "7.py" not in files
+    assert any(one.endswith("7,50,") for one in lines) == there
+    assert ("7.py has no row" in capsys.readouterr().out) != there
+    with pytest.raises(SystemExit, match="leave one"):
+        checking.fill_gradebook(assignment, book, dict(zip(("ana.py", "ana/layer.py"), marked, strict=True)))
+
+
 def without_speed(judge):
-    return lambda assignment, *more: judge(dataclasses.replace(assignment, last=lambda name, call: ""), *more)
+    return lambda assignment, *more: judge(dataclasses.replace(assignment, last=lambda *_: ""), *more)
 
 
 @pytest.mark.slow  # slow loops
@@ -113,11 +255,11 @@ def test_speed_is_measured_against_loops_of_the_checker(monkeypatch, tmp_path):
     right = (COURSE / "solutions" / "layer.py").read_text(encoding="utf-8")
     call, slowness, name = calls_of(right, tmp_path), found["slowness"], "conv_forward_fast"
     loops = {"conv_forward": call, name: lambda _, args: found["loops"](*args)}
-    assert slowness(name, call) == ""
-    assert slowness("conv_forward", call) == ""  # whose own speed does not count
+    assert slowness(name, call, 0) == ""
+    assert slowness("conv_forward", call, 0) == ""  # whose own speed does not count
     # no conv_forward, and loops in place of the fast function: they are timed all the same
-    assert slowness(name, loops[name]).startswith("not ten times as fast as loops, only ")
-    assert slowness(name, lambda *_: np.zeros((1, 1, 160, 160))) == "on a larger layer: another result"
+    assert slowness(name, loops[name], 0).startswith("not ten times as fast as loops, only ")
+    assert slowness(name, lambda *_: np.zeros((1, 1, 160, 160)), 0) == "on a larger layer: another result"
 
 
 @pytest.mark.slow  # slow loops
@@ -130,22 +272,40 @@ def test_what_a_function_remembers_earns_nothing_for_speed(monkeypatch):
             kept[key] = found["loops"](*args)
         return kept[key]
 
-    assert found["slowness"]("conv_forward_fast", remembers).startswith("not ten times as fast")
+    assert found["slowness"]("conv_forward_fast", remembers, 0).startswith("not ten times as fast")
 
 
-def test_half_of_the_points_for_all_cases_but_one(monkeypatch, tmp_path):
+def test_each_case_counts_the_same_and_a_named_mistake_is_worth_half(monkeypatch, tmp_path):
     found = loaded("conv_layer", monkeypatch)
     text = (COURSE / "solutions" / "layer.py").read_text(encoding="utf-8")
-    for stride, want in (
-        (3, (12, "right in 5 of 6 cases; x [3, 4, 9, 7]")),
-        (2, (0, "right in 4 of 6 cases")),
+    for old, new, points, said in (
+        # no mistake explains it: 4 of 6 cases are right; 16.67 of 25
+        ("out = np.zeros(", "x = np.where(stride == 2, np.cos(x), x)\n    out = np.zeros(", 16,
+         "right in 4 of 6 cases; x [2, 2, 7, 9]"),
+        # a named mistake in all cases, and one in those with padding: 2 + 4 / 2 of 6
+        (" + b[channel]", "", 12, "right in 0 of 6 cases; x [1, 1, 4, 5]"),
+        ("[(0, 0), (0, 0), (pad, pad), (pad, pad)]", "[(0, 0), (0, 0), (2 * pad, 0), (pad, pad)]", 16,
+         "right in 2 of 6 cases; wrong with padding, and only then; x [1, 1, 5, 4]"),
+        ("c * stride : c * stride + cols", "c : c + cols", 18,
+         "right in 3 of 6 cases; wrong with a stride above 1, and only then; x [2, 2, 7, 9]"),
+    ):  # fmt: skip
+        assert old in text
+        got, words = judged(found, calls_of(text.replace(old, new, 1), tmp_path))["conv_forward"]
+        assert (got, words[: len(said)]) == (points, said)
+
+
+def test_the_other_mistakes_of_the_bias_are_named(monkeypatch):
+    found = loaded("conv_layer", monkeypatch)
+    dout = np.arange(48.0).reshape(2, 3, 4, 2)
+    for wrong, said in (
+        (dout.sum((2, 3)), "the images are not summed"),
+        (dout.sum(0), "rows and cols are not summed"),
+        (dout.sum((1, 2, 3)), "for each image"),
     ):
-        wrong = text.replace(
-            "out = np.zeros(", f"if stride == {stride}:\n        b = b + 1\n    out = np.zeros("
-        )
-        points, said = judged(found, calls_of(wrong, tmp_path))["conv_forward"]
-        assert points == want[0]
-        assert said.startswith(want[1])
+        fault = found["fault_of_bias"](dout, wrong)
+        assert said in fault.said
+        assert fault.named
+    assert not found["fault_of_bias"](dout, dout.sum((0, 2, 3)) + 1).named
 
 
 WRONG = {  # of a solution, what is replaced by what, and what the line of which function then says
@@ -155,7 +315,7 @@ WRONG = {  # of a solution, what is replaced by what, and what the line of which
         ('"no,oirc->nirc", dout[:, :, r, c], w', '"no,oirc->nirc", dout[:, :, r, c], w[:, :, ::-1, ::-1]',
          "conv_backward_input", "flipped_filter"),
         ("[:, :, ::stride, ::stride]", "", "conv_forward_fast", "stride 2"),
-        ("sum((0, 2, 3))", "mean((0, 2, 3))", "conv_backward_bias", "right is"),
+        ("sum((0, 2, 3))", "mean((0, 2, 3))", "conv_backward_bias", "yours is a mean"),
         ("return dw", "return dw * 0", "conv_backward_filter", "your result is zero everywhere"),
         ("return dw", "dw", "conv_backward_filter", "a return is missing"),
         ("dout[:, :, r, c], window", "dout[:1, :, r, c], window[:1]", "conv_backward_filter", "dout"),
@@ -180,11 +340,11 @@ def test_usual_mistakes_are_named(checker, tmp_path):
     from checking import judge
 
     few = found["ASSIGNMENT"].cases[:4:3]  # is faster
-    assignment = dataclasses.replace(found["ASSIGNMENT"], cases=few, half=False)
+    assignment = dataclasses.replace(found["ASSIGNMENT"], cases=few)
     for old, new, where, said in WRONG[name]:
         assert old in right
         points, words = judge(assignment, where, calls_of(right.replace(old, new), tmp_path))
-        assert points == 0
+        assert points < assignment.points[where]
         assert said in words
         assert not {"theirs", "reference", "out_backprop"} & {*re.findall(r"\w+", words)}, words
 
@@ -198,7 +358,7 @@ def test_whatever_a_function_returns_is_judged(checker, result):
     from checking import judge
 
     assignment = checker[1]["ASSIGNMENT"]
-    assignment = dataclasses.replace(assignment, cases=assignment.cases[:1], half=False)
+    assignment = dataclasses.replace(assignment, cases=assignment.cases[:1])
     for name in assignment.points:
         points, said = judge(assignment, name, lambda name, args: result)
         assert points == 0
@@ -213,6 +373,49 @@ def test_the_numbers_in_the_rubric_are_right(monkeypatch):
     assert ", ".join(f"{number:.1f}" for number in change) + " %" in text
     assert [*np.flatnonzero(change < 5)] == [0, 2, 3, 5]
     assert "missed in channels 0, 2, 3 and 5" in text
+
+
+def test_the_answers_of_assignment_1_in_the_rubric_are_right():
+    """Counted by the index law alone: 6 rows with 3 taps and a zero around, and 8 rows with 2 taps at stride 3."""
+    inside = [sum(0 <= out - 1 + tap < 6 for out in range(6)) for tap in range(3)]
+    unread = {*range(8)} - {3 * out + tap for out in range(3) for tap in range(2)}
+    text = (COURSE.parent / "docs" / "teach" / "assignments.md").read_text(encoding="utf-8")
+    assert f"{inside[1] ** 2} and {inside[0] ** 2}; the window" in text
+    assert "rows {} and {}, which no window reads".format(*sorted(unread)) in text
+
+
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_what_is_handed_out_asks_what_the_rubric_marks(name):
+    task = (COURSE / name / "TASK.md").read_text(encoding="utf-8")
+    points = [int(found) for found in re.findall(r"^\| (\d+) \| `", task, re.MULTILINE)]
+    rubric = (COURSE.parent / "docs" / "teach" / "assignments.md").read_text(encoding="utf-8")
+    part = rubric.split("## ")[2 + [*SOLUTIONS].index(name)]
+    assert sum(points) == 85
+    assert [int(found) for found in re.findall(r"^\| (\d+) \|", part, re.MULTILINE)] == [*points, 5, 5, 5]
+    assert len(re.findall(r"^\d\. ", task, re.MULTILINE)) == 3
+    lectures = " ".join(path.read_text(encoding="utf-8") for path in (COURSE / "slides").glob("*.md"))
+    for answer in re.findall(r"written \d \| 5: (.+?)[;.] ", part):
+        assert answer not in task + lectures
+
+
+@pytest.mark.slow  # figures
+def test_labels_on_slides_can_be_read_from_the_last_row(tmp_path, monkeypatch):
+    """Slides have 960 x 700 units, 1.48 pixels each on a screen of 1920 x 1080; figures 960 x 430, or 470 x 300."""
+    pytest.importorskip("matplotlib")
+    build = runpy.run_path(str(COURSE / "build.py"))
+    monkeypatch.setitem(build["plt"].rcParams, "svg.fonttype", "none")  # letters, not their outlines
+    build["draw"](tmp_path / "figures")
+    slides = "".join(path.read_text(encoding="utf-8") for path in (COURSE / "slides").glob("*.md"))
+    smallest = {}
+    for name in build["FIGURES"]:
+        text = (tmp_path / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+        wide, high = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())
+        beside = re.search(rf"figures/{name}.svg\) !|\) !\[[^]]*\]\(figures/{name}.svg", slides)
+        scale = min(470 / wide, 300 / high) if beside else min(960 / wide, 430 / high)
+        sizes = re.findall(r'font-size="([\d.]+)"|font: ([\d.]+)px|font-size: ([\d.]+)px', text)
+        smallest[name] = min((float("".join(size)) * scale * 1.48 for size in sizes), default=99)
+    assert {name: size for name, size in smallest.items() if size < 22} == {}
+    assert sum(size < 99 for size in smallest.values()) >= 10
 
 
 def test_every_answer_of_the_study_is_right():
@@ -295,6 +498,7 @@ def test_the_zip_has_everything(tmp_path, capsys, monkeypatch):
     }  # fmt: skip
     students = {
         "README.md", "study.html", "checking.py", "conv_layer/check_layer.py", "port/network.py",
+        "conv_layer/TASK.md", "port/TASK.md",
         "notebooks/00_why.ipynb", "examples/eight_bugs.py",
     }  # fmt: skip
     wanted = {f"teachers/{name}" for name in teachers} | {f"students/{name}" for name in students}

@@ -13,7 +13,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for checking
 import checking
 
 import teachconv as tc
-from teachconv.data.seeded import make_array
 
 POINTS = {
     "conv_forward": 25,
@@ -33,19 +32,42 @@ CASES = (
 )
 
 
-def arrays(x_shape, w_shape, stride, pad):
-    """Whole numbers, so that sums in any order are exact."""
-    x, w = make_array(x_shape, "float64", "integers", "x"), make_array(w_shape, "float64", "integers", "w")
-    b = make_array(w_shape[:1], "float64", "integers", "b")
-    dout = make_array(
-        tc.dialects.torch.conv2d(x, w, stride=stride, padding=pad).shape, "float64", "integers", "d"
-    )
-    return x, w, b, dout
+def arrays(case, seed):
+    """The arrays of a case: x, w, b, and the gradient in the output."""
+    x_shape, w_shape, stride, pad = case
+    x, w = checking.numbers(x_shape, "x", seed), checking.numbers(w_shape, "w", seed)
+    out = tc.dialects.torch.conv2d(x, w, stride=stride, padding=pad).shape
+    b = checking.numbers(w_shape[:1], "b", seed)
+    return x, w, np.where(b == 0, 5, b), checking.numbers(out, "d", seed)  # a bias that is forgotten shows
 
 
-def arguments(name, case):
+def legal(case):
+    """Raise a ValueError unless a case can be one."""
+    if len(case) != 4:
+        raise ValueError(f"a case has an x, a w, a stride and a pad; got {case}")
+    arrays(case, 0)
+
+
+def facts(case):
+    """Return what a case has that others do not have."""
+    x, w, stride, pad = case
+    return {
+        "with a stride above 1": stride > 1,
+        "with padding": pad > 0,
+        "with a stride above 1 and padding": stride > 1 and pad > 0,
+        "with several images": x[0] > 1,
+        "with several input channels": x[1] > 1,
+        "with several output channels": w[0] > 1,
+        "where filter rows and cols differ": w[2] != w[3],
+        "where the windows leave cells over": any(
+            (n + 2 * pad - k) % stride for n, k in zip(x[2:], w[2:], strict=True)
+        ),
+    }
+
+
+def arguments(name, case, seed):
     """Return the arguments of a function of layer.py."""
-    (x, w, b, dout), (stride, pad) = arrays(*case), case[2:]
+    (x, w, b, dout), (stride, pad) = arrays(case, seed), case[2:]
     if name.startswith("conv_forward"):
         return x, w, b, stride, pad
     if name == "conv_backward_input":
@@ -53,13 +75,12 @@ def arguments(name, case):
     return (dout,) if name == "conv_backward_bias" else (x, dout, w.shape, stride, pad)
 
 
-def fault(name, case, got):
-    """Return what is wrong with a result, or ""."""
-    (x, w, b, dout), (stride, pad) = arrays(*case), case[2:]
+def fault(name, case, seed, got):
+    """Return what is wrong with a result, or None."""
+    (x, w, b, dout), (stride, pad) = arrays(case, seed), case[2:]
     hwio = w.transpose(2, 3, 1, 0)
     if name == "conv_backward_bias":
-        want = dout.sum((0, 2, 3))
-        return "" if np.array_equal(want, got) else f"right is {want}, and yours is {got}"
+        return fault_of_bias(dout, got)
     if name.startswith("conv_forward"):
         op, args, options = tc.conv2d, (x, hwio, stride, pad, "NCHW"), {"bias": b}
     elif name == "conv_backward_input":
@@ -68,9 +89,29 @@ def fault(name, case, got):
         op, args, options = tc.conv2d_backprop_filter, (x, hwio.shape, dout, stride, pad, "NCHW"), {}
         got = got.transpose(2, 3, 1, 0) if got.ndim == 4 else got
     row = tc.diff(op, *args, backends=[], against={"yours": got}, **options).rows[0]
-    if not row.passed and got.size and not got.any():
-        return "your result is zero everywhere"
-    return "" if row.passed else str(row.diagnosis or row.where or "another result")
+    if row.passed:
+        return None
+    if got.size and not got.any():
+        return checking.Fault("your result is zero everywhere")
+    if row.diagnosis:
+        return checking.of(row.diagnosis)
+    return checking.Fault(f"the result is wrong in {row.where}" if row.where else "another result")
+
+
+def fault_of_bias(dout, got):
+    """Return what is wrong with the gradient of the bias, or None."""
+    want = dout.sum((0, 2, 3))
+    if np.array_equal(want, got):
+        return None
+    for said, wrong in (
+        ("yours is a mean, not a sum", dout.mean((0, 2, 3))),
+        ("the images are not summed", dout.sum((2, 3))),
+        ("rows and cols are not summed", dout.sum(0)),
+        ("yours has a sum for each image, not for each channel", dout.sum((1, 2, 3))),
+    ):
+        if got.shape == wrong.shape and np.allclose(got, wrong, 1e-12, 1e-12):
+            return checking.Fault(said, named=True)
+    return checking.Fault(f"right is {want}, and yours is {got}")
 
 
 def loops(x, w, b, stride, pad):
@@ -95,19 +136,19 @@ def shortest(function, layers):
     return results, min(times)
 
 
-def larger(number):
+def larger(number, seed):
     """Return a layer with much to loop over and little to compute; each number has its own arrays."""
-    x = make_array((1, 1, 160, 160), "float64", "integers", f"x {number}")
-    w = make_array((1, 1, 3, 3), "float64", "integers", f"w {number}")
-    return x, w, make_array((1,), "float64", "integers", f"b {number}"), 1, 1
+    x = checking.numbers((1, 1, 160, 160), f"x {number}", seed)
+    w = checking.numbers((1, 1, 3, 3), f"w {number}", seed)
+    return x, w, checking.numbers((1,), f"b {number}", seed), 1, 1
 
 
-def slowness(name, call):
+def slowness(name, call, seed):
     """Return why conv_forward_fast is not fast on a larger layer, or ""."""
     if name != "conv_forward_fast":
         return ""
     for number in range(0, 15, 3):  # other programs make a function slow, never fast
-        layers = [larger(number + i) for i in range(3)]  # a result that was kept is of no use
+        layers = [larger(number + i, seed) for i in range(3)]  # a result that was kept is of no use
         right, slow = shortest(lambda layer: loops(*layer), layers)
         answers, fast = shortest(lambda layer: checking.answer(call, name, layer), layers)
         for want, (got, said) in zip(right, answers, strict=True):
@@ -119,9 +160,9 @@ def slowness(name, call):
 
 
 ASSIGNMENT = checking.Assignment(
-    "layer.py", POINTS, CASES,
+    "layer.py", POINTS, (5, 5, 5), CASES,
     lambda case: f"x {list(case[0])}, w {list(case[1])}, stride {case[2]}, pad {case[3]}",
-    arguments, fault, slowness, half=True,
+    facts, legal, arguments, fault, slowness,
 )  # fmt: skip
 
 if __name__ == "__main__":

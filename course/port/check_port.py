@@ -13,7 +13,6 @@ import checking
 import network
 
 import teachconv as tc
-from teachconv.data.seeded import make_array
 
 POINTS = {"stem": 15, "depthwise": 20, "mix": 5, "normalised": 15, "pooled": 10, "up": 20}
 SIZES = ((1, 16, 24, 3), (2, 32, 16, 3))
@@ -56,24 +55,26 @@ def known_mistakes(step, before):
         yield "zeros of the padding are counted in the mean: PyTorch's count_include_pad", counted
 
 
-def fault(step, case, got):
-    """Return what is wrong with a step, or ""."""
-    before, want = steps(step, case)
+def fault(step, case, seed, got):
+    """Return what is wrong with a step, or None."""
+    before, want = steps(step, case, seed)
     if got.ndim != 4:
-        return f"the result has {got.ndim} axes, not 4"
+        return checking.Fault(f"the result has {got.ndim} axes, not 4")
     got = got.transpose(0, 2, 3, 1)
     if near(got, want):
-        return ""
+        return None
     if call := call_of(step, before):
         row = tc.diff(call[0], *call[1:], backends=[], against={"yours": got}).rows[0]
-        return str(row.diagnosis or row.where)
+        if row.diagnosis:
+            return checking.of(row.diagnosis)
+        return checking.Fault(f"the result is wrong in {row.where}")
     if got.shape != want.shape:
-        return f"the shape is {list(got.shape)} in NHWC, not {list(want.shape)}"
+        return checking.Fault(f"the shape is {list(got.shape)} in NHWC, not {list(want.shape)}")
     for said, wrong in known_mistakes(step, before):
         if near(got, wrong):
-            return said
+            return checking.Fault(said, named=True)
     inside = near(got[:, 1:-1, 1:-1], want[:, 1:-1, 1:-1])
-    return "the numbers differ" + (" at the border only" if inside else "")
+    return checking.Fault("the numbers differ" + (" at the border only" if inside else ""))
 
 
 def near(one, other):
@@ -81,17 +82,31 @@ def near(one, other):
     return one.shape == other.shape and np.allclose(one, other, 1e-9, 1e-9)
 
 
-def steps(step, size):
+def steps(step, size, seed):
     """Return the input of a step for images of a size, and its result."""
-    x = make_array(size, "float64", "integers", "image")
+    x = checking.numbers(size, "image", seed)
     outputs, names = network.forward(x), list(network.STEPS)
     before = x if step == names[0] else outputs[names[names.index(step) - 1]]
     return before, outputs[step]
 
 
+def legal(size):
+    """Raise a ValueError unless images of this size can be a case."""
+    if len(size) != 4 or size[3] != 3 or any(not isinstance(n, int) or n < 1 for n in size):
+        raise ValueError(f"a case is [images, rows, cols, 3]; got {list(size)}")
+    if size[1] % 8 or size[2] % 8:
+        raise ValueError(f"rows and cols must be multiples of 8; got {list(size)}")
+
+
+def facts(size):
+    """Return what images of a size are that others are not."""
+    return {"with several images": size[0] > 1, "where rows are fewer than cols": size[1] < size[2]}
+
+
 ASSIGNMENT = checking.Assignment(
-    "port.py", POINTS, SIZES, lambda size: f"images {list(size)}",
-    lambda step, size: (channels_first(steps(step, size)[0]).copy(),), fault,
+    "port.py", POINTS, (5, 5, 5), SIZES, lambda size: f"images {list(size)}", facts, legal,
+    lambda step, size, seed: (channels_first(steps(step, size, seed)[0]).copy(),), fault,
+    only=("teachconv.dialects.torch", "network.WEIGHTS", "network.EPSILON"),
     given=frozenset({"network", "teachconv.dialects", "torch", "torch.nn", "torch.nn.functional"}),
 )  # fmt: skip
 

@@ -3,22 +3,23 @@
 import numpy as np
 
 import teachconv as tc
-from teachconv.data.seeded import make_array
+
+_random = np.random.default_rng(0)
 
 
-def _filters(*shape: int, name: str) -> np.ndarray:
-    return make_array(shape, "float64", "integers", name)
+def _filters(*shape: int) -> np.ndarray:
+    return _random.integers(-4, 5, shape).astype(float)
 
 
 WEIGHTS = {  # as TensorFlow keeps them
-    "stem": _filters(7, 7, 3, 4, name="stem"),
-    "depthwise": _filters(3, 3, 4, 2, name="depthwise"),
-    "mix": _filters(1, 1, 8, 6, name="mix"),
-    "gamma": _filters(6, name="gamma") + 8,
-    "beta": _filters(6, name="beta"),
-    "mean": _filters(6, name="mean"),
+    "stem": _filters(7, 7, 3, 4),
+    "depthwise": _filters(3, 3, 4, 2),
+    "mix": _filters(1, 1, 8, 6),
+    "gamma": _filters(6) + 8,
+    "beta": _filters(6),
+    "mean": _filters(6),
     "variance": np.array([3.75, 0.75, 15.75, 3.75, 0.75, 8.75]),  # plus 0.25 they are squares
-    "up": _filters(3, 3, 2, 6, name="up"),  # [rows, cols, out, in]
+    "up": _filters(3, 3, 2, 6),  # [rows, cols, out, in]
 }
 STEPS = ("stem", "depthwise", "mix", "normalised", "pooled", "up")
 EPSILON = 0.25

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
-import sys
-import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..support import tables
-from ..support.errors import ArgumentError, ContractError, brief, plain, words_of
+from ..support.errors import ContractError, words_of
 from ..support.files import path_of, replacing
-from ..verification.running import elsewhere
-from ..verification.submission import Submission
 from .checking import Checked, answers, check_seconds, judged
 from .checking import puzzles as all_puzzles
+from .submissions import Read, calls, cell, find, name_of, read
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,7 @@ class Grades(tables.Report):
             )
             cases = len(list(all_puzzles()[name].cases())) if name else 0
             row = (one.file, name, *facts, cases, *told, " ".join(one.imports))
-            lines.writerow(_plain(cell) if isinstance(cell, str) else cell for cell in row)
+            lines.writerow(cell(word) if isinstance(word, str) else word for word in row)
         return text.getvalue()
 
     def _each(self) -> Iterator[tuple[Graded, str, Checked | None]]:
@@ -95,16 +91,6 @@ def _plain(text: str) -> str:
 
 
 _NOTHING = "there is no function with the name of a puzzle (a class or async def is none)"
-
-
-@dataclass(frozen=True)
-class Read:
-    """What a file says before anything runs: its text, the names that it sets, its imports, or a note."""
-
-    text: bytes = b""
-    functions: frozenset[str] = frozenset()
-    imports: tuple[str, ...] = ()
-    note: str = ""
 
 
 def grade(
@@ -147,106 +133,37 @@ def grade(
     file    right   to look at
     ana.py  0 of 1  due: taps_ignored
     """
-    if not Path(folder).is_dir():
-        raise ArgumentError(f"folder must be a folder; there is none at {brief(str(folder))}")
     check_seconds(seconds)
-    if Path(folder).resolve() in {Path(place).resolve() for place in sys.path}:
-        raise ArgumentError(
-            "folder must not be one from which Python imports: a file numpy.py in it would run in place of "
-            f"NumPy, in the process that judges; start it outside of {brief(str(folder))}"
-        )
-    found = (path for path in Path(folder).rglob("*") if path.suffix.lower() in (".py", ".ipynb"))
-    paths = sorted(path for path in found if not (_is_hidden(path.relative_to(folder)) or path.is_dir()))
-    if not paths:
-        raise ArgumentError(f"folder must have files *.py of functions; got {brief(str(folder))}")
+    paths = find(folder)
     asked = words_of(names, "names", all_puzzles().names)
-    read = [_read(path) for path in paths]  # all of them, before one runs and can change another
-    answered = {name for one in read for name in one.functions}
+    files = [read(path) for path in paths]  # all of them, before one runs and can change another
+    answered = {name for one in files for name in one.names}
     chosen = tuple(name for name in asked if names is not None or name in answered)
-    files = list[Graded]()
+    graded = list[Graded]()
     text = Grades(chosen, ()).csv
-    for path, one in zip(paths, read, strict=True):
-        submission = Submission(str(path.absolute()), one.text)
-        checked = _checked(submission, [name for name in chosen if name in one.functions], seconds, nbytes)
-        note = one.note or (_NOTHING if names is None and not one.functions else "")
-        files.append(Graded(_name_of(path, folder), checked, one.imports, note))
+    for path, one in zip(paths, files, strict=True):
+        mine = [name for name in chosen if name in one.names]
+        checked = _checked(path, one, mine, seconds, nbytes)
+        no_puzzle = one.names.isdisjoint(all_puzzles().names)
+        note = one.note or (_NOTHING if names is None and no_puzzle else "")
+        graded.append(Graded(name_of(path, folder), checked, one.imports, note))
         if csv_file is not None:
-            text += Grades(chosen, (files[-1],)).csv.partition("\n")[2]
+            text += Grades(chosen, (graded[-1],)).csv.partition("\n")[2]
             with replacing(path_of(csv_file, "csv_file")) as file:
                 file.write(text.encode())
-    return Grades(chosen, tuple(files))
+    return Grades(chosen, tuple(graded))
 
 
-def _name_of(path: Path, folder: str | Path) -> str:
-    """Return the name below the folder as text that can be written to any file."""
-    return str(path.relative_to(folder)).encode(errors="backslashreplace").decode()
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "__")) for part in path.parts)
-
-
-# functions with which a file can run what it does not show, or read another
-_OPEN = {"__import__", "compile", "eval", "exec", "getattr", "globals", "locals", "open", "vars"}
-# names, also behind a dot, by which it reaches other modules' objects, or the process that judges
-_INSIDE = {
-    "__base__", "__bases__", "__builtins__", "__closure__", "__code__", "__dict__", "__getattribute__",
-    "__globals__", "__loader__", "__mro__", "__spec__", "__subclasses__", "__traceback__", "_getframe",
-    "f_back", "f_builtins", "f_globals", "f_locals", "get_objects", "get_referrers", "getppid", "gi_frame",
-    "kill", "killpg", "modules", "mro", "tb_frame",
-}  # fmt: skip
-# modules that others hold, as np.lib.format holds os; and what reads files
-_BEHIND_A_DOT = {
-    "builtins", "ctypes", "ctypeslib", "fromfile", "gc", "genfromtxt", "importlib", "inspect", "load",
-    "loadtxt", "memmap", "os", "pickle", "signal", "subprocess", "sys",
-}  # fmt: skip
-_LARGEST = 1 << 20  # bytes of a file
-
-
-def _read(path: Path) -> Read:
-    """Read a file; what it defines and imports is told from its text."""
-    if path.suffix.lower() == ".ipynb":
-        return Read(note="a notebook: jupyter nbconvert --to script makes a file of it")
-    if not path.is_file() or path.stat().st_size > _LARGEST:  # a pipe would not end
-        return Read(note=f"cannot be read: it must be a file of at most {_LARGEST} bytes")
-    try:
-        text = path.read_bytes()
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(text).readline)
-        # another codec may take hours, and hide what the file says
-        if encoding.lower() not in ("utf-8", "utf8", "utf-8-sig"):
-            return Read(note=f"cannot be read: its encoding must be UTF-8; its first lines say {encoding}")
-        tree = ast.parse(text.decode(encoding), path.name)
-    except (SyntaxError, ValueError, OSError, RecursionError, MemoryError) as error:
-        return Read(note=f"cannot be read: {plain(error) or type(error).__name__}")
-    uses = set[str]()
-    names = set[str]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Name):
-            uses |= {node.id} & (_OPEN | _INSIDE)
-            names |= {node.id} if isinstance(node.ctx, ast.Store) else set()
-        elif isinstance(node, ast.Attribute):
-            uses |= {node.attr} & (_OPEN | _INSIDE | _BEHIND_A_DOT)
-        elif isinstance(node, ast.MatchClass):  # case object(__globals__=found)
-            uses |= {*node.kwd_attrs} & (_OPEN | _INSIDE | _BEHIND_A_DOT)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            names |= {alias.asname or alias.name for alias in node.names}
-            uses |= {getattr(node, "module", None) or alias.name for alias in node.names}
-    functions = frozenset(names & {*all_puzzles().names})
-    return Read(text, functions, tuple(sorted(uses - {"numpy", "math"})))
-
-
-def _checked(submission: Submission, names: list[str], seconds: float, nbytes: int) -> dict[str, Checked]:
+def _checked(path: Path, file: Read, names: list[str], seconds: float, nbytes: int) -> dict[str, Checked]:
     """Check a file's functions; after one hangs or crashes, the next starts in a new process."""
     found, ask = dict[str, Checked](), None
     for name in names:
         puzzle = all_puzzles()[name]
         if ask is None:
-            ask, end = elsewhere(submission, seconds, nbytes)
+            ask, end = calls(path, file, seconds, nbytes)
 
         def call(args: tuple[Any, ...], ask: Any = ask, name: str = name) -> Any:
-            answer = ask("answer", (name, *args), {})
+            answer = ask(name, args)
             return object() if answer.dtype.hasobject and answer.shape else answer  # no numbers
 
         given = answers(puzzle, call)

@@ -18,7 +18,7 @@ import teachconv as tc
 from teachconv import exercises as ex
 from teachconv.cli import exercises_command
 from teachconv.cli.main import main
-from teachconv.exercises import grading
+from teachconv.exercises import grading, submissions
 from teachconv.exercises.puzzle import ints
 
 NAMES = ex.puzzles().names
@@ -448,13 +448,13 @@ def test_the_process_of_a_submission_holds_no_right_answers(text, tmp_path):
 )
 def test_ways_to_other_objects_are_listed(line, used, tmp_path):
     (tmp_path / "a.py").write_text(f"import numpy as np\n{line}\n")
-    assert " ".join(grading._read(tmp_path / "a.py").imports) == used
+    assert " ".join(submissions.read(tmp_path / "a.py").imports) == used
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_of_the_answers_of_the_pages_only_imports_are_listed(name):
     path = ANSWERS / f"{name}.py"
-    assert all(f"import {word}" in path.read_text() for word in grading._read(path).imports)
+    assert all(f"import {word}" in path.read_text() for word in submissions.read(path).imports)
 
 
 @pytest.mark.slow  # a process
@@ -510,7 +510,7 @@ def test_grades_that_cannot_be_written_leave_no_empty_file(tmp_path, monkeypatch
     (tmp_path / "ana.py").write_text("due = 1\n")
     (tmp_path / "grades.csv").write_text("the grades of last week")
     monkeypatch.setattr(grading, "_checked", lambda *args: {})
-    monkeypatch.setattr(grading, "_name_of", lambda *args: "\udcff.py")
+    monkeypatch.setattr(grading, "name_of", lambda *args: "\udcff.py")
     assert main(["exercises", str(tmp_path), "--csv", str(tmp_path / "grades.csv")]) == 2
     assert "surrogates not allowed" in capsys.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"ana.py", "grades.csv"}
@@ -521,7 +521,7 @@ def test_grades_that_cannot_be_written_leave_no_empty_file(tmp_path, monkeypatch
 def test_a_file_in_another_encoding_is_not_decoded(coding, tmp_path, monkeypatch):
     """Punycode's decoder takes time that grows with the square of the length: it would hold up the grades."""
     parsed = []
-    monkeypatch.setattr(grading.ast, "parse", lambda text, *more: parsed.append(text))
+    monkeypatch.setattr(submissions.ast, "parse", lambda text, *more: parsed.append(text))
     (tmp_path / "a.py").write_bytes(
         b"#!/usr/bin/python\n# coding: %s\ndue = 1-" % coding.encode() + b"a" * 999_000
     )
