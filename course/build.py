@@ -290,8 +290,8 @@ it works:
 
     python -m teachconv exercises
 
-On a JupyterHub, upload this whole folder, not single notebooks: they read `examples`. Install teachconv in a
-terminal of the hub, as above, if it is not there.
+On a JupyterHub, upload this whole folder, not single notebooks: they read `examples`. If teachconv is not
+installed there, install it in a terminal of the hub, as above.
 
 ## What is here
 

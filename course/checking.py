@@ -309,7 +309,7 @@ def main(assignment: Assignment, arguments: list[str] | None = None) -> int:
     of_folders.add_argument(
         "--gradebook", type=Path, metavar="FILE", help="an export of Moodle or Canvas: add the points"
     )
-    of_folders.add_argument("--jobs", type=int, default=1, help="so many submissions at a time (1)")
+    of_folders.add_argument("--jobs", type=int, default=1, help="how many submissions to mark at a time (1)")
     asked = parser.parse_args(arguments)
     if asked.seed < 0 or asked.jobs < 1:
         parser.error("--seed begins at 0, and --jobs at 1")

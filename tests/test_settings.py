@@ -2,9 +2,12 @@
 
 import asyncio
 import contextvars
+import os
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -233,10 +236,36 @@ def test_in_a_browser_no_compiler_is_mentioned(monkeypatch):
     monkeypatch.setattr(cython_backend, "_kernels", None)
     monkeypatch.setattr(cython_backend, "find_spec", lambda name: None)
     assert "install a C compiler" in cython_backend.unavailable()
+    monkeypatch.setattr("sys.platform", "win32")
+    assert cython_backend.unavailable().startswith("teachconv._kernels cannot be compiled on Windows")
     monkeypatch.setattr("sys.platform", "emscripten")
     assert cython_backend.unavailable() == (
         "Python in a browser has no compiled backend: use numpy, scipy or reference"
     )
+
+
+@pytest.mark.parametrize("pure", [True, False])
+def test_a_wheel_that_is_pure_on_purpose_does_not_warn(pure, tmp_path):
+    """Students got "install a C compiler" in every notebook."""
+    place = tmp_path / "teachconv-0.2.dist-info"
+    place.mkdir()
+    (place / "METADATA").write_text("Metadata-Version: 2.1\nName: teachconv\nVersion: 0.2\n")
+    (place / "WHEEL").write_text(f"Wheel-Version: 1.0\nRoot-Is-Purelib: {str(pure).lower()}\n")
+    (tmp_path / "teachconv").symlink_to(Path(tc.__file__).parent)
+    code = (
+        "import sys, warnings; sys.modules['teachconv._kernels'] = None\n"
+        "import numpy as np, teachconv as tc\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    tc.conv2d(np.ones((1, 3, 3, 1)), np.ones((2, 2, 1, 1)))\n"
+        "print([str(one.message) for one in caught])"
+    )
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=variables, capture_output=True, text=True
+    )
+    said = done.stdout.strip()
+    assert said == "[]" if pure else "numpy backend" in said and "chooses it without this warning" in said
 
 
 @pytest.mark.parametrize("name", ["nonsense", "cupy"])

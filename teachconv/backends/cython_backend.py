@@ -17,6 +17,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -180,10 +181,23 @@ def unavailable() -> str:
         return f"teachconv._kernels cannot be loaded: {_import_error}"
     if sys.platform == "emscripten":
         return "Python in a browser has no compiled backend: use numpy, scipy or reference"
-    return (
-        "teachconv._kernels is not compiled: install a C compiler (gcc or clang; Microsoft's is not "
-        "supported), then install teachconv again"
-    )
+    if sys.platform == "win32":
+        return "teachconv._kernels cannot be compiled on Windows, where numpy, scipy and reference run"
+    return "teachconv._kernels is not compiled: install a C compiler (gcc or clang), then teachconv again"
+
+
+def left_out() -> bool:
+    """Whether this package was installed from a wheel that has no compiled module on purpose."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        installed = distribution("teachconv")
+        pure = "Root-Is-Purelib: true" in (installed.read_text("WHEEL") or "")
+        # in a checkout the files lie elsewhere
+        there = Path(str(installed.locate_file("teachconv/backends"))).resolve()
+        return pure and there == Path(__file__).resolve().parent
+    except (PackageNotFoundError, OSError):
+        return False
 
 
 def set_isa(name: str) -> str:

@@ -48,7 +48,7 @@ def find(folder: str | Path, leave_out: Collection[str] = ()) -> list[Path]:
 
     Args:
         folder: the folder.
-        leave_out: names of files that are no submissions.
+        leave_out: names of files to leave out, such as those that were handed out.
 
     Raises:
         ValueError: if there is no such folder, or no file in it; if Python imports from it.
@@ -118,7 +118,7 @@ def calls(
             lets it import everything. Other modules are not concerned.
 
     Returns:
-        A function of the name of a function, or "" to run nothing but the file, and a tuple of arguments,
+        A function of the name of a function, or "" to run only the file, and a tuple of arguments,
         which returns an array; and one that ends the process. The first raises ``ContractError`` where the
         function raises, hangs, crashes, or returns no array.
 

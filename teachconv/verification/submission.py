@@ -31,7 +31,7 @@ class Submission:
         return vars(module)
 
     def _import(self, name: str, *more: Any) -> Any:
-        """Import for the file: of teachconv and of the modules in `only`, nothing but these names."""
+        """Import for the file: of teachconv and of the modules in `only`, these names alone."""
         root = name.partition(".")[0]
         names = [word for word in self._only or () if word.startswith(f"{root}.")]
         if root != "teachconv" and not names:
@@ -51,7 +51,7 @@ class Submission:
         return reduce(getattr, name.split(".")[1:], top) if wanted else top
 
     def answer(self, name: str, *args: Any) -> Any:
-        """Call one of its functions; of the name "" do nothing but run the file."""
+        """Call one of its functions; with the name "", run only the file."""
         if not name:
             return float(bool(self._functions))
         if name not in self._functions:
