@@ -1,7 +1,9 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.abspath(".."))  # stencils, if it is not installed
+STENCILS = os.path.abspath("..")  # where it is, if it is not installed
+sys.path.insert(0, STENCILS)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [STENCILS, os.environ.get("PYTHONPATH")]))  # for the notebook
 
 project = "stencils"
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.intersphinx", "myst_nb"]
