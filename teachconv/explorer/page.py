@@ -123,6 +123,9 @@ PLAYGROUND_MODULES = (
     "playground",
 )
 
+# what the page of a network adds
+NETWORK_MODULES = ("pad",)
+
 
 @lru_cache(maxsize=16)
 def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] | None = None) -> str:
