@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.text import Text
 
 import teachconv as tc
-from teachconv.data import photo
+from teachconv.data import digits, photo
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -139,10 +139,26 @@ def bugs():
     return figure
 
 
+def maps():
+    """A seven, and what the first layer of the digits network makes of it."""
+    data = digits()
+    seven = data["images"][data["labels"] == 7][:1].astype("float32") / 16
+    found = np.maximum(tc.conv2d(seven, data["conv1/filters"], padding="SAME", bias=data["conv1/bias"]), 0)[0]
+    figure = plt.figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=(1, 2))
+    left.subplots().imshow(seven[0, ..., 0], cmap="gray_r")
+    right.subplots(2, -(-found.shape[2] // 2))
+    for axis, plane in zip(right.axes, np.moveaxis(found, -1, 0), strict=False):
+        axis.imshow(plane, cmap="Blues", vmin=0, vmax=found.max())
+    for axis in figure.axes:
+        axis.set_axis_off()
+    return figure
+
+
 FIGURES = {
     "edges": edges, "window": window, "same_7": lambda: size(7), "same_8": lambda: size(8), "table": table,
     "transposed": transposed, "channels": channels, "matrix": matrix, "gridding": gridding, "port": port,
-    "bugs": bugs,
+    "bugs": bugs, "maps": maps,
 }  # fmt: skip
 
 
@@ -298,7 +314,7 @@ installed there, install it in a terminal of the hub, as above.
 - `notebooks`: start `jupyter lab` in this folder and open them. The answers that they mention, in `answers`,
   are not here: your teacher has them, and they are on the pages of teachconv.
 - `conv_layer`: assignment 1. `TASK.md` says what to do; `python check_layer.py` says what is wrong.
-- `port`: assignment 2, in the same way.
+- `port`, `digits`: assignments 2 and 3, in the same way.
 - `study.html`: ten questions, to be answered in a browser before the course and after it.
 
 Leave `checking.py` where it is: both checkers use it. `examples` belongs to the notebooks; notebook 11 says
@@ -323,7 +339,7 @@ def main(target="dist/teachconv-course"):
     (students / "README.md").write_text(STUDENTS.format(version=tc.__version__), encoding="utf-8")
     for page in sorted((ROOT / "docs" / "teach").glob("*.md")):
         (teachers / page.name).write_text(readable(page), encoding="utf-8")
-    for part in ("conv_layer", "port"):
+    for part in ("conv_layer", "port", "digits"):
         copy(HERE / part, students / part)
     shutil.copy(HERE / "checking.py", students)
     copy(ROOT / "notebooks", students / "notebooks", "answers")

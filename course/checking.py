@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,13 @@ from teachconv.exercises import submissions
 
 MEMORY = 2**34  # bytes of address space: PyTorch alone takes several GiB of it
 STOPPED = ("took more than", "ended its", "crashed: ")  # in what is said of a call that ended its process
-HANDED_OUT = {"checking.py", "check_layer.py", "check_port.py", "network.py"}  # no submissions
+HANDED_OUT = {
+    "checking.py",
+    "check_layer.py",
+    "check_port.py",
+    "check_digits.py",
+    "network.py",
+}  # no submissions
 WHO = re.compile("name|student|user|login|email|\\bid\\b", re.IGNORECASE)  # columns that say who it is
 NAMED = 0.5  # of a case's share, where the result has one mistake that has a name
 Call = Callable[[str, tuple], np.ndarray]  # a function's name and its arguments; it returns the result
@@ -32,15 +38,15 @@ Call = Callable[[str, tuple], np.ndarray]  # a function's name and its arguments
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a result, and whether a mistake with a name explains all of it."""
+    """What is wrong with a result, and which part of the case's points it earns."""
 
     said: str
-    named: bool = False
+    share: float = 0.0
 
 
 def of(diagnosis: Any) -> Fault:
     """Return a fault of diff's diagnosis; that the shape is another one does not explain the numbers."""
-    return Fault(str(diagnosis), named=diagnosis.code != "output_shape")
+    return Fault(str(diagnosis), NAMED if diagnosis.code != "output_shape" else 0.0)
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,9 @@ class Assignment:
             or "": it costs half of the points.
         only: the names of teachconv, and of what is handed out, that a submission may import.
         given: the imports that nobody has to look at.
+        once: the functions that are called for the first case alone.
+        seconds: how long a call may take.
+        seed: draws the numbers.
     """
 
     file: str
@@ -76,7 +85,9 @@ class Assignment:
     last: Callable[[str, Call, int], str] = lambda name, call, seed: ""
     only: tuple[str, ...] = ()
     given: frozenset[str] = frozenset()
-    seed: int = field(default=0)
+    once: frozenset[str] = frozenset()
+    seconds: float = 10.0
+    seed: int = 0
 
     @property
     def most(self) -> int:
@@ -122,22 +133,25 @@ def judge(assignment: Assignment, name: str, call: Call) -> tuple[int, str]:
     """Return a function's points, and what is wrong with it.
 
     Each case counts the same: all of it for a right result, half for one that a single mistake with a name
-    explains. The sum is rounded down.
+    explains, or as much as the assignment says. The sum is rounded down.
     """
-    wrong, share, count, most = {}, 0.0, len(assignment.cases), assignment.points[name]
-    for number, case in enumerate(assignment.cases):
+    cases = assignment.cases[: 1 if name in assignment.once else None]
+    wrong, share, count, most = {}, 0.0, len(cases), assignment.points[name]
+    for number, case in enumerate(cases):
         got, said = answer(call, name, assignment.arguments(name, case, assignment.seed))
         if got is None and said in ("not written yet", "there is no such function"):
             return 0, said
         fault = Fault(said) if got is None else assignment.fault(name, case, assignment.seed, got)
         if fault:
-            wrong[number] = f"{assignment.words(case)}: {in_our_words(fault.said)}"
-        share += (NAMED if fault.named else 0) if fault else 1
+            where = "" if name in assignment.once else f"{assignment.words(case)}: "
+            wrong[number] = where + in_our_words(fault.said)
+        share += fault.share if fault else 1
         if any(word in said for word in STOPPED):  # the other cases would do the same
             return 0, wrong[number]
     more = "" if wrong else assignment.last(name, call, assignment.seed)
-    said = "; ".join(filter(None, [what_they_share(assignment, wrong), *[*wrong.values()][:1], more]))
-    if wrong:
+    shared = what_they_share(assignment, wrong) if count > 1 else ""
+    said = "; ".join(filter(None, [shared, *[*wrong.values()][:1], more]))
+    if wrong and name not in assignment.once:
         said = f"right in {count - len(wrong)} of {count} cases; {said}"
     return math.floor(most * share / count * (0.5 if more else 1)), said
 
@@ -296,7 +310,8 @@ def main(assignment: Assignment, arguments: list[str] | None = None) -> int:
     """The command line of a checker; return its exit status."""
     parser = argparse.ArgumentParser(description=f"Checks {assignment.file}, or all files in a folder.")
     parser.add_argument("path", nargs="?", type=Path, default=Path(assignment.file), help="a file or folder")
-    parser.add_argument("--seconds", type=limit, default=10.0, help="a call may take so long (10)")
+    usual = assignment.seconds
+    parser.add_argument("--seconds", type=limit, default=usual, help=f"a call may take so long ({usual:g})")
     parser.add_argument(
         "--seed", type=int, default=0, help="other numbers, from 0 on: a secret of the teacher"
     )

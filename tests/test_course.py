@@ -22,7 +22,7 @@ from teachconv import exercises as ex
 from teachconv.verification.submission import Submission
 
 COURSE = Path(__file__).parents[1] / "course"
-SOLUTIONS = {"conv_layer": "layer.py", "port": "port.py"}
+SOLUTIONS = {"conv_layer": "layer.py", "port": "port.py", "digits": "digits.py"}
 
 
 @pytest.fixture(params=SOLUTIONS)
@@ -64,6 +64,7 @@ def test_an_empty_submission_has_no_points_and_a_solution_all(checker, tmp_path)
 @pytest.mark.slow  # six processes
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_a_submission_cannot_write_its_own_points(name, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("sklearn")
     found = loaded(name, monkeypatch)
     main, functions = sys.modules["checking"].main, [*found["POINTS"]]
     (tmp_path / "ana").mkdir()
@@ -294,6 +295,20 @@ def test_each_case_counts_the_same_and_a_named_mistake_is_worth_half(monkeypatch
         assert (got, words[: len(said)]) == (points, said)
 
 
+def test_a_network_has_points_by_its_accuracy(monkeypatch):
+    """All from 95 % on, none below 80 %, and the part between: of 360 digits 315 are half way."""
+    pytest.importorskip("sklearn")
+    found = loaded("digits", monkeypatch)
+    from checking import judge
+
+    labels = found["digits"](0)[3]
+    for right, points in ((342, 35), (341, 34), (315, 17), (288, 0), (100, 0)):
+        got = np.where(np.arange(360) < right, labels, labels + 1)
+        assert judge(found["ASSIGNMENT"], "read_digits", lambda *_, got=got: got)[0] == points
+    points, said = judge(found["ASSIGNMENT"], "read_digits", lambda *_: labels[:, None])
+    assert (points, said) == (0, "the shape is [360, 1], not [360]: one label for each image")
+
+
 def test_the_other_mistakes_of_the_bias_are_named(monkeypatch):
     found = loaded("conv_layer", monkeypatch)
     dout = np.arange(48.0).reshape(2, 3, 4, 2)
@@ -304,8 +319,8 @@ def test_the_other_mistakes_of_the_bias_are_named(monkeypatch):
     ):
         fault = found["fault_of_bias"](dout, wrong)
         assert said in fault.said
-        assert fault.named
-    assert not found["fault_of_bias"](dout, dout.sum((0, 2, 3)) + 1).named
+        assert fault.share == 0.5
+    assert found["fault_of_bias"](dout, dout.sum((0, 2, 3)) + 1).share == 0
 
 
 WRONG = {  # of a solution, what is replaced by what, and what the line of which function then says
@@ -330,6 +345,16 @@ WRONG = {  # of a solution, what is replaced by what, and what the line of which
         ("np.maximum((x", "np.add((x", "normalised", "the relu is missing"),
         ("full[:, :, : 2 * x.shape[2], : 2 * x.shape[3]]", "full[:, :, 1:, 1:]", "up", "output_alignment"),
         ("full[:, :, : 2 * x.shape[2], : 2 * x.shape[3]]", "full", "up", "the right result is"),
+    ),
+    "digits": (
+        ("dout * (x > 0)", "np.maximum(dout, 0)", "relu_backward", "yours is the relu of dout"),
+        ("dout * (x > 0)", "dout * 2", "relu_backward", "the numbers differ"),
+        ("_blocks(x).max((3, 5))", "_blocks(x).mean((3, 5))", "max_pool", "yours is the mean"),
+        ("_blocks(x).max((3, 5))", "_blocks(x).max((2, 4))", "max_pool", "the shape is"),
+        ("(largest * dout", "((largest >= 0) * dout", "max_pool_backward", "only its largest does"),
+        ("labels]).mean()", "labels]).sum()", "loss", "yours is the sum"),
+        (") / len(labels)", ")", "loss_backward", "divide by the number of images"),
+        ("- np.eye(scores.shape[1])[labels]", "", "loss_backward", "1 is not subtracted at the label"),
     ),
 }  # fmt: skip
 
@@ -442,7 +467,7 @@ def test_the_page_of_the_study_has_no_answers_inside(tmp_path):
     assert "conv2d_geometry" not in page
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
 def test_every_slide_has_notes_for_the_speaker(number):
     """Notes of a few sentences each, and slides enough for 45 minutes."""
     text = (COURSE / "slides" / f"lecture_{number}.md").read_text(encoding="utf-8")

@@ -110,7 +110,7 @@ def fault_of_bias(dout, got):
         ("yours has a sum for each image, not for each channel", dout.sum((1, 2, 3))),
     ):
         if got.shape == wrong.shape and np.allclose(got, wrong, 1e-12, 1e-12):
-            return checking.Fault(said, named=True)
+            return checking.Fault(said, checking.NAMED)
     return checking.Fault(f"right is {want}, and yours is {got}")
 
 

@@ -72,7 +72,7 @@ def fault(step, case, seed, got):
         return checking.Fault(f"the shape is {list(got.shape)} in NHWC, not {list(want.shape)}")
     for said, wrong in known_mistakes(step, before):
         if near(got, wrong):
-            return checking.Fault(said, named=True)
+            return checking.Fault(said, checking.NAMED)
     inside = near(got[:, 1:-1, 1:-1], want[:, 1:-1, 1:-1])
     return checking.Fault("the numbers differ" + (" at the border only" if inside else ""))
 
