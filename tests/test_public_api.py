@@ -1,6 +1,6 @@
 """The public names and signatures are the recorded ones, and what is recorded is documented as public.
 
-After a change that is meant: make public-api. docs/reliability.md says what may change in which version.
+After a change that is meant: make public-api. docs/versions.md says what may change in which version.
 """
 
 import inspect

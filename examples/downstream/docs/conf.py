@@ -3,7 +3,8 @@ import sys
 
 STENCILS = os.path.abspath("..")  # where it is, if it is not installed
 sys.path.insert(0, STENCILS)
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [STENCILS, os.environ.get("PYTHONPATH")]))  # for the notebook
+others = os.environ.get("PYTHONPATH")
+os.environ["PYTHONPATH"] = f"{STENCILS}{os.pathsep}{others}" if others else STENCILS  # for the notebook
 
 project = "stencils"
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.intersphinx", "myst_nb"]
