@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, count, cycle, islice, product, takewhile
 from math import inf, log2, prod
+from operator import itemgetter
 from typing import Any
 
 from ..backends import ranks_of
@@ -171,8 +172,9 @@ _MOVES: tuple[Numbers, ...] = (
     {"before": 1},
     {"after": 1},
 )
+_OF_A_KIND = 3  # layers whose multiply-adds differ by a factor of up to 2 to this power may be of one kind
 _ABOUT = 7.0  # quick layers come first, give or take a factor of 2 to this power
-_PUBLISHED = "of published networks, at full size"
+_PUBLISHED = "of {} layers of published networks, at full size"
 _MODES = ("SAME", "VALID", "EXPLICIT", "SAME_LOWER")  # EXPLICIT: as much as the filter reaches
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
@@ -524,7 +526,7 @@ def _calls(
         numbers = layer_numbers | {"bias": source.choice((0, 1))}
         batch = numbers | {"images": numbers["images"] * source.choice((1, 2, 2, 3, 8))}
         word = source.choice(whole) if macs > _QUICK else exact  # small ones come in all ways
-        drawn = _Drawn(batch, source.choice(dtypes), word, most=_LARGE, layer=_PUBLISHED)
+        drawn = _Drawn(batch, source.choice(dtypes), word, most=_LARGE, layer=_PUBLISHED.format(len(legal)))
         return drawn if _cases(drawn) else replace(drawn, numbers=numbers)
 
     def sibling() -> _Drawn:
@@ -541,7 +543,9 @@ def _calls(
             for name, step in (("dilation", 1), ("before", less), ("after", more)):
                 wider[f"{name}{axis}"] = numbers[f"{name}{axis}"] + step
         others: tuple[Numbers, ...] = {"images": numbers["images"] + 1}, {"bias": 1 - numbers["bias"]}
-        changes = [*others, turned, wider, wider]
+        whole = prod(numbers[f"taps{axis}"] for axis in axes)  # the same bytes as a filter of another shape
+        longer = [{f"taps{axis}": whole if axis == chosen else 1 for axis in axes} for chosen in axes]
+        changes = [*others, turned, wider, wider, *longer]
         if numbers["transposed"]:
             changes.append({f"extra{axis}": numbers[f"stride{axis}"] for axis in axes})
         for move, some in product(_MOVES, (axes, source.sample(axes, 1))):
@@ -561,7 +565,8 @@ def _calls(
     ]
     turns, every = cycle(names), list(chain.from_iterable(map(layers, ranks)))
     legal = [(_macs(numbers), numbers) for numbers in every if scatters or not numbers["transposed"]]
-    published = cycle(sorted(legal, key=lambda layer: log2(layer[0]) + source.uniform(0, _ABOUT)))
+    quick = sorted(legal, key=lambda layer: log2(layer[0]) + source.uniform(0, _ABOUT))
+    published = cycle(_kinds_in_turn(quick))
     for way in cycle(ways):
         if exact == "integers":
             yield from one(network)
@@ -573,6 +578,21 @@ def _calls(
             yield from islice(kept, many)
         yield from one(partial(several, source.choice(usual_data)))
         yield from one(partial(several, "integers", way))
+
+
+def _kinds_in_turn(layers: list[tuple[int, Numbers]]) -> list[tuple[int, Numbers]]:
+    """Return layers so that each kind comes once before any comes twice: a kernel may treat each differently.
+
+    A kind has so many multiply-adds, and groups, strides, dilations and taps or not.
+    """
+    turns, counts = list[int](), Counter[tuple[Any, ...]]()
+    for macs, numbers in layers:
+        above_1 = {name.rstrip("012") for name, number in numbers.items() if number > 1}
+        whole = above_1 & {"groups", "depth", "stride", "dilation", "taps"}
+        kind = macs.bit_length() // _OF_A_KIND, numbers["transposed"], "size1" in numbers, *sorted(whole)
+        turns.append(counts[kind])
+        counts[kind] += 1
+    return [layer for _, layer in sorted(zip(turns, layers, strict=True), key=itemgetter(0))]
 
 
 def _commonest_first(layer: str) -> list[tuple[Any, ...]]:

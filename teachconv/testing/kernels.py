@@ -8,7 +8,7 @@ the function is refused with a reason, and never computed in another way.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -204,9 +204,10 @@ class Kernel:
         )
 
     @property
-    def by_address(self) -> bool:
-        """Whether a function takes arrays by their address: nobody here sees what it reads there."""
-        return any(each.takes_addresses for each in vars(self).values() if isinstance(each, _Adapter))
+    def in_this_process(self) -> bool:
+        """Whether a function runs here, where nobody sees what it reads outside an array."""
+        adapters = [each for each in vars(self).values() if isinstance(each, _Adapter)]
+        return any(getattr(each.function, "in_this_process", True) for each in adapters)
 
     def padded(self, kind: str) -> bool:
         """Whether a function is given images that are padded already."""
@@ -295,18 +296,11 @@ class _Adapter:
     refuses: tuple[Any, ...]
     # the last results as the function returned them, and the checksums that they had, the newest first
     kept: list[tuple[np.ndarray, int]] = field(default_factory=list)
-    addresses: list[str] = field(default_factory=list)  # why it is said to take arrays by their address
     rooms: dict[str, np.ndarray] = field(default_factory=dict)  # by role, for arrays in the function's layout
 
     @cached_property
     def meanings(self) -> Mapping[str, str]:
         return _meanings(self.function, self.kind)
-
-    @property
-    def takes_addresses(self) -> bool:
-        """Whether it asked for one, or names what gives it."""
-        code = getattr(inspect.unwrap(self.function), "__code__", None)
-        return bool(self.addresses) or not _ADDRESSES.isdisjoint(_names_in(code))
 
     @cached_property
     def forms(self) -> Mapping[str, str]:
@@ -444,7 +438,6 @@ class _Adapter:
             return self._refusing({**named, **{name: value.view(_Spread) for name, value in spread.items()}})
         except Exception as error:
             if _addresses:
-                self.addresses[:] = [_BY_ADDRESS]
                 raise Refused(_BY_ADDRESS) from None
             if isinstance(error, Refused):
                 raise
@@ -528,15 +521,6 @@ _GUARD = -77  # what is around an array that the function writes to
 _KEPT = 8  # results that must stay as they were
 
 
-def _names_in(code: Any) -> Iterator[str]:
-    """Yield the names of attributes and globals in a function's code, and in functions within it."""
-    if code is not None:
-        yield from code.co_names
-        for inner in filter(inspect.iscode, code.co_consts):
-            yield from _names_in(inner)
-
-
-_ADDRESSES = {"ctypes", "__array_interface__"}
 _addresses: list[int] = []  # of arrays of other strides, for which the function asked
 _BY_ADDRESS = "no arrays of other memory strides: it takes arrays by their address"
 

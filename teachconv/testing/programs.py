@@ -96,5 +96,6 @@ def process(
     }
     for function in functions.values():  # whose name is the kernel's, and its algorithm's
         function.__name__ = Path(words[0]).name
+        vars(function)["in_this_process"] = False
     given = [function if str(kind) in has else None for kind, function in functions.items()]
     return kernel(given[0], x=x, w=w, y=y, input_gradient=given[1], filter_gradient=given[2], **options)

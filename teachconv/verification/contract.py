@@ -173,7 +173,10 @@ def limits(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[str, ...]:
     largest = {word: max((asked[key] for key in asked if key[1] == word), default=0) for word in SIZES}
     said = ", ".join(f"{word} {size:,}" for word, size in largest.items())
     unseen = "reads outside arrays: not looked for (isolate=True does)"
-    return (*[f"at most {said}"] * any(largest.values()), *[unseen] * getattr(module, "by_address", False))
+    return (
+        *[f"at most {said}"] * any(largest.values()),
+        *[unseen] * getattr(module, "in_this_process", False),
+    )
 
 
 _EVERYWHERE = 1 << 15  # multiply-adds of a case that every dtype runs

@@ -61,7 +61,7 @@ def _solved(columns: np.ndarray, rest: np.ndarray, error: float) -> np.ndarray |
     columns, rest = columns[rows], rest[rows]
     values, _, rank, _ = np.linalg.lstsq(columns, rest, rcond=None)
     close = error * 2 * np.abs(values).max(initial=1.0) + 2.0**-40 * np.abs(rest).max(initial=0.0)
-    if rank < len(values) or np.abs(columns @ values - rest).max() > close:
+    if rank < len(values) or not np.isfinite(values).all() or np.abs(columns @ values - rest).max() > close:
         return None  # nothing tells them apart, or they give other numbers
     allowed = error / (2 * len(values) * np.abs(columns).max(axis=0)) + 2.0**-40 * np.abs(values)
     return np.array([float(_simplest(*pair)) for pair in zip(values, allowed, strict=True)])
