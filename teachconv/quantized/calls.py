@@ -47,7 +47,8 @@ class QuantizedCall:
         call: the call of the stored integers, in float32, which holds each of them and each difference.
         zeros: what is taken off its two arrays, in float32 and shapes that broadcast.
         scheme: how sums are rescaled.
-        rescaling: the numbers of each output channel for that.
+        scales: those of x, w and y.
+        rescaling: the numbers of each output channel for the rescaling.
         bias: the bias as it was given, or None.
         y_zero_point: what is added to a rescaled sum.
         limits: the smallest and the largest result, by its dtype and the activation.
@@ -57,19 +58,37 @@ class QuantizedCall:
     call: Call
     zeros: tuple[Any, Any]
     scheme: Scheme
+    scales: tuple[np.ndarray, ...]
     rescaling: Rescaling
     bias: np.ndarray | None
     y_zero_point: int
     limits: tuple[int, int]
     dtype: np.dtype[Any]
 
+    def __str__(self) -> str:
+        return f"quantized.{self.call.op}, {self.scheme}"
+
     def run(self, backend: Any) -> np.ndarray:
         """Return the result in the caller's layout."""
+        return self.call.to_caller(self.run_canonical(backend))
+
+    def run_canonical(self, backend: Any) -> np.ndarray:
+        """Return the result with channels last."""
         total = self.sums(backend) + self.rescaling.bias
         self._check_accumulator(total)
-        *_, (_, rescaled) = self.scheme.rescale(total, self.rescaling)
-        result = np.clip(rescaled + self.y_zero_point, *self.limits).astype(self.dtype)
-        return self.call.to_caller(result)
+        return self.rescaled(total).astype(self.dtype)
+
+    def rescaled(self, total: Any) -> Any:
+        """Return what sums with their bias become: the numbers of the result, in int64 or in a float type."""
+        *_, (_, rounded) = self.scheme.rescale(total, self.rescaling)
+        return np.clip(rounded + self.y_zero_point, *self.limits)
+
+    @property
+    def integers(self) -> Call:
+        """The call of integers without their zero points, int64, whose result are the sums with the bias."""
+        first, second = ((self.call.first, self.call.second)[i] - self.zeros[i] for i in (0, 1))
+        bias = self.rescaling.bias if np.any(self.rescaling.bias) else None
+        return replace(self.call, first=first.astype(np.int64), second=second.astype(np.int64), bias=bias)
 
     def sums(self, backend: Any) -> np.ndarray:
         """Return the exact sums without the bias, int64, with channels last."""
@@ -166,7 +185,7 @@ def call_of(
     rescaling = rescaling_of(law, scales, array, half_up, channels)
     limits = _limits(law, activation, result, y_zero, scales[2])
     zeros = np.float32(x_zero), np.float32(w_zero)
-    return QuantizedCall(call, zeros, law, rescaling, array, y_zero, limits, result)
+    return QuantizedCall(call, zeros, law, scales, rescaling, array, y_zero, limits, result)
 
 
 def scheme_of(scheme: Any) -> Scheme:

@@ -25,6 +25,8 @@ from ..core.dtypes import accumulator, float_format, is_integer
 from ..core.kinds import KINDS, Kind
 from ..data.seeded import EXACT
 from ..inspection.explaining import Explanation, explain
+from ..quantized.calls import QuantizedCall
+from ..quantized.explaining import call_of_op, is_quantized
 from ..running import dispatch, nn_ops
 from ..support import record
 from ..support.argument_types import ArrayLike, Backend
@@ -77,7 +79,8 @@ def diff(
     """Compare backends, and arrays from other frameworks, with the reference on one call.
 
     Args:
-        op: any op of teachconv, or a pool, which has no backends: it is compared with ``against``. With
+        op: any op of teachconv, or a pool, which has no backends: it is compared with ``against``. Of a
+            convolution of `teachconv.quantized` the bits must be equal; ``atol=1`` allows one step. With
             ``algorithm`` there are rows of that algorithm only, with ``precision="strict"`` only those of
             algorithms that satisfy it.
         *args: the op's positional arguments.
@@ -123,11 +126,18 @@ def diff(
         nn_ops.refuse({"backends": backends or None}, op.__name__, backends="it has none, give against=")
         return window_mistakes.compared(op, args, kwargs, against, tolerance)
     args, kwargs = call_on_host(args, kwargs)
-    call, options = nn_ops.call_of(op, args, kwargs, diff)
+    quantized = None
+    if is_quantized(op):
+        quantized, options = call_of_op(op, args, kwargs)
+        call = quantized.integers
+    else:
+        call, options = nn_ops.call_of(op, args, kwargs, diff)
     nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
     loaded = len(record.loads)
     found = [(name, guarded(module)) for name, module in dispatch.find_backends(backends)]
-    tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
+    tried = [(name, module, _SUMS) for name, module in found]
+    if quantized is None:
+        tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
     explain_cell = partial(explain, op, *args, **nn_ops.without_options(kwargs))
     if against is None:
         against = {}
@@ -144,9 +154,11 @@ def diff(
     with during("diff"):
         check_comparison(call)
         start = record.clock()
-        want = dispatch.run_canonical(call, "reference")
+        want = (
+            quantized.run_canonical("reference") if quantized else dispatch.run_canonical(call, "reference")
+        )
         seconds = record.clock() - start
-        truth = Truth(call, want, explain_cell, tolerance, thorough=thorough)
+        truth = Truth(call, want, explain_cell, tolerance, thorough=thorough, quantized=quantized)
         rows: list[DiffRow] = []
         for name, module in found:
             algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
@@ -156,7 +168,7 @@ def diff(
             for name, array in against.items()
         ]
     loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
-    title = call.title or call.op.name
+    title = str(quantized or call.title or call.op.name)
     return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
 
 
@@ -256,6 +268,7 @@ class Truth:
         tolerance: the error that is allowed beside the bound.
         activation: the activation that ``want`` has, which a `Call` does not say.
         thorough: whether all pairs of mistakes are tried on what fails.
+        quantized: the quantized call whose sums the call computes, or None.
     """
 
     def __init__(
@@ -266,9 +279,10 @@ class Truth:
         tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
         activation: str | None = None,
         thorough: bool = False,
+        quantized: QuantizedCall | None = None,
     ) -> None:
         self.call, self.want, self._explain, self._thorough = call, want, explain_cell, thorough
-        self.tolerance, self.activation = tolerance, activation
+        self.tolerance, self.activation, self.quantized = tolerance, activation, quantized
 
     # what an equal result does not need takes longer than many a backend
     @cached_property
@@ -399,7 +413,14 @@ class Truth:
         return largest_of_many(bounds.judge(got, self.want, self.bound("direct"), sizes, self.call.terms))
 
     def _failure(self, got: np.ndarray, bound: np.ndarray, held: float | None = None) -> Failure:
-        return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu", held)
+        relu = self.activation == "relu"
+        return Failure(self.call, got, self.want, bound, self.tolerance, relu, held, self.quantized)
+
+    def run(self, module: Any, algorithm: str, precision: Any) -> np.ndarray:
+        """Return what a backend's algorithm gives, as a backend returns it."""
+        if self.quantized is not None:
+            return self.quantized.run_canonical(module)
+        return dispatch.run_canonical(locked(self.call), module, algorithm, precision)
 
 
 class WideTruth(Truth):
@@ -422,6 +443,7 @@ def check_comparison(call: Call) -> None:
     check_bytes(nbytes, f"comparing a result of {list(call.backend_shape)}")
 
 
+_SUMS = Algorithm("", "the exact sums of a quantized call, in the type that its numbers need")
 # only the comparison with the unrounded sum tells this
 _LAST_ROUNDING = (
     "each cell is next to the exact sum, but not always what it rounds to: truncated, or rounded twice"
@@ -503,7 +525,7 @@ def _backend_rows(
     options: Mapping[str, Any],
     timed: bool = True,
 ) -> Iterable[DiffRow]:
-    call, precision = locked(truth.call), options.get("precision")
+    call, precision = truth.call, options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
         of_dtype = f" for {call.first.dtype.name}" if hasattr(module, str(call.kind)) else ""
         yield DiffRow(name, "", None, note=f"has no {call.kind}{of_dtype}")
@@ -515,11 +537,11 @@ def _backend_rows(
             continue
         try:
             start = record.clock()
-            result = dispatch.run_canonical(call, module, algorithm.name, precision)
+            result = truth.run(module, algorithm.name, precision)
             seconds: float | None = record.clock() - start if timed else None
             if seconds is not None and seconds < 1:  # the first run fills caches
                 start = record.clock()
-                dispatch.run_canonical(call, module, algorithm.name, precision)
+                truth.run(module, algorithm.name, precision)
                 seconds = record.clock() - start
             result = np.asarray(result)
         except Exception as error:  # a backend under test may do anything; a diff reports it
