@@ -53,6 +53,7 @@ class QuantizedCall:
         y_zero_point: what is added to a rescaled sum.
         limits: the smallest and the largest result, by its dtype and the activation.
         dtype: the dtype of the result.
+        types: the dtypes of x and w.
     """
 
     call: Call
@@ -64,6 +65,7 @@ class QuantizedCall:
     y_zero_point: int
     limits: tuple[int, int]
     dtype: np.dtype[Any]
+    types: tuple[np.dtype[Any], np.dtype[Any]]
 
     def __str__(self) -> str:
         return f"quantized.{self.call.op}, {self.scheme}"
@@ -73,7 +75,11 @@ class QuantizedCall:
         return self.call.to_caller(self.run_canonical(backend))
 
     def run_canonical(self, backend: Any) -> np.ndarray:
-        """Return the result with channels last."""
+        """Return the result with channels last; of a backend with a ``SCHEME`` what its function gives."""
+        if hasattr(backend, "SCHEME"):
+            function: Any = getattr(backend, str(self.call.kind))
+            stored = (self.call.first.astype(self.types[0]), self.call.second.astype(self.types[1]))
+            return np.asarray(function(*stored, self.call.geometry, bias=self.bias, quantized=self.numbers))
         total = self.sums(backend) + self.rescaling.bias
         self._check_accumulator(total)
         return self.rescaled(total).astype(self.dtype)
@@ -82,6 +88,20 @@ class QuantizedCall:
         """Return what sums with their bias become: the numbers of the result, in int64 or in a float type."""
         *_, (_, rounded) = self.scheme.rescale(total, self.rescaling)
         return np.clip(rounded + self.y_zero_point, *self.limits)
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """What a kernel is told of the scales and zero points, by name; one number for each channel."""
+        names = "x_scale", "w_scale", "y_scale"
+        return dict(zip(names, self.scales, strict=True)) | {
+            "x_zero_point": int(self.zeros[0]),
+            "w_zero_point": self.zeros[1].astype(np.int32),
+            "y_zero_point": self.y_zero_point,
+            "multiplier": self.rescaling.multiplier.astype(np.int32),
+            "shift": self.rescaling.shift.astype(np.int32),
+            "activation_min": self.limits[0],
+            "activation_max": self.limits[1],
+        }
 
     @property
     def integers(self) -> Call:
@@ -184,8 +204,8 @@ def call_of(
         half_up = law.half_up(not (own.depthwise or own.transposed), groups, channels)
     rescaling = rescaling_of(law, scales, array, half_up, channels)
     limits = _limits(law, activation, result, y_zero, scales[2])
-    zeros = np.float32(x_zero), np.float32(w_zero)
-    return QuantizedCall(call, zeros, law, scales, rescaling, array, y_zero, limits, result)
+    types, zeros = (x.dtype, w.dtype), (np.float32(x_zero), np.float32(w_zero))
+    return QuantizedCall(call, zeros, law, scales, rescaling, array, y_zero, limits, result, types)
 
 
 def scheme_of(scheme: Any) -> Scheme:

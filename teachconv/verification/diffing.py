@@ -8,7 +8,7 @@ which comes nearest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -58,6 +58,7 @@ from .places import (
     plain_loops,
     where,
 )
+from .quantized_cases import quantized_calls
 from .reports import Cell, DiffReport, DiffRow, failed_row
 from .running import Refused, guarded, never_written, what_went_wrong
 from .sizes import diagnose_shape
@@ -189,12 +190,16 @@ def check_cases(
     rows: list[DiffRow] = []
     failed: Counter[tuple[Any, ...]] = Counter()
     found = [(name, guarded(module)) for name, module in dispatch.find_backends(modules)]
+    plain_ones = [pair for pair in found if not hasattr(pair[1], "SCHEME")]
     for case in (case for case in (find_cases() if cases is None else cases) if case.takes(dtype, data)):
         say(f"{case.name}, {dtype} {data}")
+        for name, module in found:
+            if hasattr(module, "SCHEME"):
+                rows += _quantized_rows(name.rpartition(".")[2], module, case, data, kinds, tolerance)
         large = "small" not in case.tags
         for number, problem in enumerate(case.problems(dtype, data)):
             call = problem.call
-            able = [each for each in found if call.geometry.rank in ranks_of(each[1])]
+            able = [each for each in plain_ones if call.geometry.rank in ranks_of(each[1])]
             if call.kind not in kinds or not able:
                 continue
             explain_cell = partial(explain, problem.op, *problem.args, **problem.kwargs)
@@ -210,8 +215,10 @@ def check_cases(
                         continue
                     rows += _backend_rows(label, module, algorithms, truth, {}, timed=False)
                     if rows[-1].diagnosis and not hurried():
-                        fresh = next(islice(case.problems(dtype, data, " again"), number, None)).call
-                        rows[-1] = _confirmed(rows[-1], module, algorithms[0], fresh, tolerance)
+                        again = next(islice(case.problems(dtype, data, " again"), number, None)).call
+                        want = float64_result(again).astype(again.first.dtype)
+                        fresh = Truth(again, want, None, tolerance)
+                        rows[-1] = _confirmed(rows[-1], module, algorithms[0], fresh)
                     failed[what] += rows[-1].passed is False
     return rows
 
@@ -219,12 +226,29 @@ def check_cases(
 ALONE = "with these numbers alone"
 
 
-def _confirmed(row: DiffRow, module: Any, algorithm: Algorithm, call: Call, tolerance: Tolerance) -> DiffRow:
+def _quantized_rows(
+    name: str, module: Any, case: Case, data: str, kinds: Iterable[Kind], tolerance: Tolerance
+) -> Iterator[DiffRow]:
+    """Run quantized calls with the shapes of a case on a kernel of a scheme, if it has the function."""
+    sizes = module.SCHEME, module.TYPES
+    again = quantized_calls(case, *sizes, f"{data} again")
+    for (words, call), (_, other) in zip(quantized_calls(case, *sizes, data), again, strict=False):
+        if call.call.kind in kinds and hasattr(module, str(call.call.kind)):
+            truths = (
+                Truth(each.integers, each.run_canonical("numpy"), tolerance=tolerance, quantized=each)
+                for each in (call, other)
+            )
+            label = f"{name}: {case.op}: {case.name}, {words}"
+            for row in _backend_rows(label, module, module.ALGORITHMS, next(truths), {}, timed=False):
+                confirms = row.diagnosis and not hurried()
+                yield _confirmed(row, module, module.ALGORITHMS[0], next(truths)) if confirms else row
+
+
+def _confirmed(row: DiffRow, module: Any, algorithm: Algorithm, truth: Truth) -> DiffRow:
     """Return a row without its name where that does not explain what a backend makes of other numbers."""
     name = row.diagnosis
     with suppress(Exception):  # it fails in another way: nothing is known of the name
-        got = np.asarray(dispatch.run_canonical(locked(call), module, algorithm.name))
-        truth = Truth(call, float64_result(call).astype(got.dtype), None, tolerance)
+        got = np.asarray(truth.run(module, algorithm.name, None))
         failure = truth._failure(got, truth.bound(algorithm.error))
         if name and failure.bad.any() and not explains(name.code, failure):
             notes = row.note, f"{ALONE}, {name}"
