@@ -6,7 +6,7 @@ integers, padding with x_zero_point. It runs on any backend, in the fastest type
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -78,8 +78,8 @@ class QuantizedCall:
         """Return the result with channels last; of a backend with a ``SCHEME`` what its function gives."""
         if hasattr(backend, "SCHEME"):
             function: Any = getattr(backend, str(self.call.kind))
-            stored = (self.call.first.astype(self.types[0]), self.call.second.astype(self.types[1]))
-            return np.asarray(function(*stored, self.call.geometry, bias=self.bias, quantized=self.numbers))
+            facts = {"bias": self.bias, "quantized": self.numbers}
+            return np.asarray(function(*self.stored, self.call.geometry, **facts))
         total = self.sums(backend) + self.rescaling.bias
         self._check_accumulator(total)
         return self.rescaled(total).astype(self.dtype)
@@ -88,6 +88,11 @@ class QuantizedCall:
         """Return what sums with their bias become: the numbers of the result, in int64 or in a float type."""
         *_, (_, rounded) = self.scheme.rescale(total, self.rescaling)
         return np.clip(rounded + self.y_zero_point, *self.limits)
+
+    @property
+    def stored(self) -> tuple[np.ndarray, np.ndarray]:
+        """The stored integers of x and w."""
+        return self.call.first.astype(self.types[0]), self.call.second.astype(self.types[1])
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -99,6 +104,7 @@ class QuantizedCall:
             "y_zero_point": self.y_zero_point,
             "multiplier": self.rescaling.multiplier.astype(np.int32),
             "shift": self.rescaling.shift.astype(np.int32),
+            "half_up": self.rescaling.half_up,
             "activation_min": self.limits[0],
             "activation_max": self.limits[1],
         }
@@ -206,6 +212,31 @@ def call_of(
     limits = _limits(law, activation, result, y_zero, scales[2])
     types, zeros = (x.dtype, w.dtype), (np.float32(x_zero), np.float32(w_zero))
     return QuantizedCall(call, zeros, law, scales, rescaling, array, y_zero, limits, result, types)
+
+
+def of_numbers(
+    call: Call,
+    scheme: str,
+    types: Sequence[str],
+    half_up: Any,
+    activation_min: int,
+    activation_max: int,
+    **facts: Any,
+) -> QuantizedCall:
+    """Return the quantized call of stored integers with the `QuantizedCall.numbers` of another."""
+    law, (x, w) = scheme_of(scheme), map(np.dtype, types)
+    if x == np.int16 and (call.bias is None or call.bias.dtype == np.int64):
+        law = law.with_wide_bias()
+    scales = tuple(np.asarray(facts[name], np.float32) for name in ("x_scale", "w_scale", "y_scale"))
+    zeros = np.float32(facts["x_zero_point"]), np.float32(facts["w_zero_point"])
+    rescaling = rescaling_of(law, scales, call.bias, half_up, call.backend_shape[-1])
+    limits = activation_min, activation_max
+    plain = replace(
+        call, first=call.first.astype(np.float32), second=call.second.astype(np.float32), bias=None
+    )
+    return QuantizedCall(
+        plain, zeros, law, scales, rescaling, call.bias, facts["y_zero_point"], limits, x, (x, w)
+    )
 
 
 def scheme_of(scheme: Any) -> Scheme:

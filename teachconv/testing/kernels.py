@@ -55,8 +55,9 @@ _WORDS = {
     "out": "out y result",
     "geometry": "geometry",
 }
-# and of a quantized convolution
+# and of a quantized convolution; the first is given all of these by their names
 _QUANTIZED = {
+    "quantized": "quantized",
     "x_zero_point": "x_zero_point input_zero_point x_zp",
     "input_offset": "input_offset x_offset lhs_offset",
     "w_zero_point": "w_zero_point filter_zero_point weight_zero_point w_zp",
@@ -70,12 +71,9 @@ _QUANTIZED = {
     "activation_min": "activation_min output_activation_min act_min",
     "activation_max": "activation_max output_activation_max act_max",
 }
-# what may be left unsaid if it is 0, or an end of the type, and by which other name it can be said
-_UNSAID = {
-    "x_zero_point": "input_offset",
-    "w_zero_point": "filter_offset",
-    **dict.fromkeys(("y_zero_point", "activation_min", "activation_max"), ""),
-}
+# the numbers that all channels share; they may be left unsaid if they are 0, or an end of the type
+NUMBERS = "x_zero_point", "w_zero_point", "y_zero_point", "activation_min", "activation_max"
+_OFFSETS = {"x_zero_point": "input_offset", "w_zero_point": "filter_offset"}  # minus the zero points
 _MEANING = {word: meaning for meaning, words in (_WORDS | _QUANTIZED).items() for word in words.split()}
 _FORMS = {
     "strides": ("int", "pair"),
@@ -192,10 +190,7 @@ def kernel(
     if not all(map(callable, known)):
         raise ArgumentTypeError(f"refuses must be functions or types of exceptions; got {brief(refuses)}")
     if scheme is not None:
-        dtypes, legal = "int32", scheme_of(scheme).types  # the type of the sums
-        pairs = legal[:1] if types is None else tuple(types)
-        for pair in pairs:
-            check_word(pair, f"types of {scheme}", legal)
+        dtypes, pairs = "int32", pairs_of(scheme, types)  # the type of the sums
     found = {}
     functions = {FORWARD: function, INPUT_GRADIENT: input_gradient, FILTER_GRADIENT: filter_gradient}
     for kind, given in functions.items():
@@ -253,6 +248,15 @@ class Kernel:
     def padded(self, kind: str) -> bool:
         """Whether a function is given images that are padded already."""
         return bool(getattr(self, kind).forms["pads"] == "applied")
+
+
+def pairs_of(scheme: str, types: Iterable[tuple[str, str]] | None) -> tuple[tuple[str, str], ...]:
+    """Return pairs of dtypes of x and w that a scheme takes, checked; None for its first."""
+    legal = scheme_of(scheme).types
+    pairs = legal[:1] if types is None else tuple(types)
+    for pair in pairs:
+        check_word(pair, f"types of {scheme}", legal)
+    return pairs
 
 
 def rank_of(role: str, letters: Any) -> int:
@@ -577,11 +581,12 @@ class _Adapter:
 def _told(numbers: Mapping[str, Any], known: Iterable[str], limits: Any) -> dict[str, Any]:
     """Return what a kernel is told of a quantized call; refuse what cannot be said to it."""
     ends = {"activation_min": limits.min, "activation_max": limits.max}
-    for name, other in _UNSAID.items():
-        if {name, other}.isdisjoint(known) and np.any(numbers[name] != ends.get(name, 0)):
+    for name in NUMBERS:
+        unsaid = {name, _OFFSETS.get(name), "quantized"}.isdisjoint(known)
+        if unsaid and np.any(numbers[name] != ends.get(name, 0)):
             raise Refused(f"no parameter for {name}: {numbers[name]}")
-    offsets = {"input_offset": -numbers["x_zero_point"], "filter_offset": -numbers["w_zero_point"]}
-    return {**numbers, **offsets}
+    offsets = {offset: -numbers[name] for name, offset in _OFFSETS.items()}
+    return {**numbers, **offsets, "quantized": numbers}
 
 
 _GUARD = -77  # what is around an array that the function writes to

@@ -1,7 +1,10 @@
 """An int8 kernel in C, as one is written for a microcontroller: judged by the kit, and its planted faults are named."""
 
 import importlib.util
+import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +69,110 @@ def test_a_fault_planted_in_c_is_named(name, tmp_path):
     named = [row.diagnosis.code for row in report.failed if row.diagnosis]
     assert named
     assert max(set(named), key=named.count) == code, report
+
+
+MY_CONV = """
+#include "vectors.h"
+#include <string.h>
+#include "conv_s8.c"
+
+int my_conv(const struct vector *v, const int8_t *first, const int8_t *second, const int32_t *bias,
+            const int32_t *multiplier, const int32_t *shift, int8_t *result) {
+    const long *x = v->first, *w = v->second, *y = v->result, *n = v->numbers;
+    dims in = {x[0], x[1], x[2], x[3]}, filter = {w[0], w[1], w[2], w[3]}, out = {y[0], y[1], y[2], y[3]};
+    conv_params p = {-n[0], n[2], v->strides[0], v->strides[1], v->pads[0], v->pads[1],
+                     v->dilations[0], v->dilations[1], n[3], n[4]};
+    if (v->groups > 1 || strcmp(v->op, "conv2d")) return 1;
+    conv_s8(&p, multiplier, shift, &in, first, &filter, second, bias, &out, result);
+    return 0;
+}
+"""
+
+
+@needs_a_compiler
+@pytest.mark.parametrize("fault", [None, "one multiplier for all channels"])
+def test_vectors_in_8_bits_are_read_by_c_and_judged(fault, tmp_path):
+    said = T.vectors.export(tmp_path, tags=("hand", "odd"), w="OHWI", scheme="tflite", data="integers")
+    assert said.startswith("64 vectors, ")
+    source = EXAMPLE.SOURCE.read_text()
+    (tmp_path / "conv_s8.c").write_text(source.replace(*FAULTS[fault][:2]) if fault else source)
+    (tmp_path / "my_conv.c").write_text(MY_CONV)
+    command = ["cc", "-O2", "-Wall", "-Werror", "read_int8_vectors.c", "my_conv.c", "-o", "run"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = subprocess.run(["./run"], cwd=tmp_path, capture_output=True, text=True)
+    report = T.vectors.judge(tmp_path)
+    assert (done.returncode == 0) == bool(report.passed) == (fault is None)
+    passed = sum(row.passed is True for row in report.rows)
+    assert f"\n{passed} pass, {64 - passed} fail, 0 not run" in done.stdout
+    named = {row.diagnosis.code for row in report.failed if row.diagnosis}
+    assert named == ({FAULTS[fault][2]} if fault else set())
+
+
+def test_vectors_of_each_type_and_scheme_are_judged_as_they_were_drawn(tmp_path):
+    for scheme, types in (
+        ("onnx", ("uint8", "int8")),
+        ("tflite", ("int16", "int8")),
+        ("torch", ("uint8", "int8")),
+    ):
+        folder = tmp_path / scheme
+        T.vectors.export(
+            folder, tags=("hand", "depthwise", "transposed"), scheme=scheme, types=[types], data="integers"
+        )
+        (folder / "results").mkdir()
+        index, data = json.loads((folder / "index.json").read_text()), (folder / "data.bin").read_bytes()
+        assert {entry["dtype"] for entry in index["vectors"]} == {types[0]}
+        for entry in index["vectors"]:
+            want = entry["want"]
+            (folder / "results" / f"{entry['id']}.bin").write_bytes(data[want["offset"] :][: want["nbytes"]])
+        assert T.vectors.judge(folder).passed
+        results = folder / "results" / "0.bin"
+        results.write_bytes(bytes(255 - byte for byte in results.read_bytes()))
+        (failed,) = T.vectors.judge(folder).failed
+        assert failed.name.startswith("0 ")
+
+
+PROGRAM = """
+import json, sys
+import numpy as np
+import teachconv as tc
+
+while line := sys.stdin.buffer.readline():
+    said = json.loads(line)
+    data = sys.stdin.buffer.read(said["nbytes"])
+
+    def take(shape, dtype):
+        global data
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        array, data = np.frombuffer(data[:size], dtype).reshape(shape), data[size:]
+        return array
+
+    x, w = take(said["first"], said["dtype"]), take(said["second"], said["w_dtype"])
+    channels = said["result"][-1]
+    bias = take([said["bias"]], "int32") if said["bias"] else 0
+    multiplier, shift = take([channels], "int32"), take([channels], "int32")
+    total = tc.conv2d(x.astype("int64") - said["x_zero_point"], w.astype("int64"), said["strides"], said["pads"],
+                      dilations=said["dilations"]) + bias
+    high = (total * multiplier.astype("int64") + 2**30) >> 31
+    right = -np.minimum(shift, 0).astype("int64")
+    y = np.sign(high) * ((abs(high) + (1 << right) // 2) >> right) + said["y_zero_point"]
+    y = np.clip(y, said["activation_min"], said["activation_max"]).astype(said["dtype"])
+    print(json.dumps({"nbytes": y.nbytes}), flush=True)
+    sys.stdout.buffer.write(y.tobytes())
+    sys.stdout.buffer.flush()
+"""
+
+
+def test_a_program_is_told_the_numbers_of_a_quantized_call(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    kernel = T.process([sys.executable, path], scheme="tflite", seconds=60)
+    report = T.check(kernel, T.Case("a", "conv2d", (1, 5, 4, 2), (3, 2, 2, 3), 2, "SAME", bias=True), "int32")
+    report.check()
+    assert len(report.rows) == 4
+    path.write_text(PROGRAM.replace('said["x_zero_point"]', "0"))
+    wrong = T.process([sys.executable, path], scheme="tflite", seconds=60)
+    report = T.check(wrong, T.Case("a", "conv2d", (1, 9, 8, 2), (3, 2, 2, 8), 1, "SAME", bias=True), "int32")
+    assert {row.diagnosis.code for row in report.failed} == {"zero_point"}
 
 
 def rounded(total, multiplier, shift):
