@@ -79,7 +79,7 @@ def test_every_answer_belongs_to_a_cell():
 
 
 def test_the_pages_count_the_notebooks():
-    words = ["eighteen", "nineteen", "twenty", "twenty-one"]
+    words = ["eighteen", "nineteen", "twenty", "twenty-one", "twenty-two"]
     word = words[len(NOTEBOOKS) - 18]
     for page in (INDEX.parents[1] / "index.md", INDEX.parents[2] / "README.md"):
         assert f"{word} notebooks" in page.read_text(encoding="utf-8").lower()

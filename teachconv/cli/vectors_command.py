@@ -29,6 +29,7 @@ def _fill(name: str, parser: Parser) -> None:
     parser.add_argument("--kind", action="append", help="such as conv2d_backprop_input (default: all three)")
     parser.add_argument("--x", default="NHWC", help="the layout of the activations (default NHWC)")
     parser.add_argument("--w", default="HWIO", help="the layout of the filters (default HWIO)")
+    parser.add_argument("--scheme", help="of quantized vectors, such as tflite (default: not quantized)")
     parser.add_argument("--large", action="store_true", help="even if they take more than 100 MB")
     parser.set_defaults(run=_export)
 
@@ -41,7 +42,7 @@ def _export(arguments: argparse.Namespace) -> None:
         "kinds": arguments.kind,
     }
     chosen = {name: value for name, value in given.items() if value}
-    how = {"x": arguments.x, "w": arguments.w, "large": arguments.large}
+    how = {"x": arguments.x, "w": arguments.w, "scheme": arguments.scheme, "large": arguments.large}
     show(f"{arguments.directory}: {export(arguments.directory, **chosen, **how)}")
 
 

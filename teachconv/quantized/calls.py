@@ -6,7 +6,7 @@ integers, padding with x_zero_point. It runs on any backend, in the fastest type
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -47,29 +47,74 @@ class QuantizedCall:
         call: the call of the stored integers, in float32, which holds each of them and each difference.
         zeros: what is taken off its two arrays, in float32 and shapes that broadcast.
         scheme: how sums are rescaled.
-        rescaling: the numbers of each output channel for that.
+        scales: those of x, w and y.
+        rescaling: the numbers of each output channel for the rescaling.
         bias: the bias as it was given, or None.
         y_zero_point: what is added to a rescaled sum.
         limits: the smallest and the largest result, by its dtype and the activation.
         dtype: the dtype of the result.
+        types: the dtypes of x and w.
     """
 
     call: Call
     zeros: tuple[Any, Any]
     scheme: Scheme
+    scales: tuple[np.ndarray, ...]
     rescaling: Rescaling
     bias: np.ndarray | None
     y_zero_point: int
     limits: tuple[int, int]
     dtype: np.dtype[Any]
+    types: tuple[np.dtype[Any], np.dtype[Any]]
+
+    def __str__(self) -> str:
+        return f"quantized.{self.call.op}, {self.scheme}"
 
     def run(self, backend: Any) -> np.ndarray:
         """Return the result in the caller's layout."""
+        return self.call.to_caller(self.run_canonical(backend))
+
+    def run_canonical(self, backend: Any) -> np.ndarray:
+        """Return the result with channels last; of a backend with a ``SCHEME`` what its function gives."""
+        if hasattr(backend, "SCHEME"):
+            function: Any = getattr(backend, str(self.call.kind))
+            facts = {"bias": self.bias, "quantized": self.numbers}
+            return np.asarray(function(*self.stored, self.call.geometry, **facts))
         total = self.sums(backend) + self.rescaling.bias
         self._check_accumulator(total)
-        *_, (_, rescaled) = self.scheme.rescale(total, self.rescaling)
-        result = np.clip(rescaled + self.y_zero_point, *self.limits).astype(self.dtype)
-        return self.call.to_caller(result)
+        return self.rescaled(total).astype(self.dtype)
+
+    def rescaled(self, total: Any) -> Any:
+        """Return what sums with their bias become: the numbers of the result, in int64 or in a float type."""
+        *_, (_, rounded) = self.scheme.rescale(total, self.rescaling)
+        return np.clip(rounded + self.y_zero_point, *self.limits)
+
+    @property
+    def stored(self) -> tuple[np.ndarray, np.ndarray]:
+        """The stored integers of x and w."""
+        return self.call.first.astype(self.types[0]), self.call.second.astype(self.types[1])
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """What a kernel is told of the scales and zero points, by name; one number for each channel."""
+        names = "x_scale", "w_scale", "y_scale"
+        return dict(zip(names, self.scales, strict=True)) | {
+            "x_zero_point": int(self.zeros[0]),
+            "w_zero_point": self.zeros[1].astype(np.int32),
+            "y_zero_point": self.y_zero_point,
+            "multiplier": self.rescaling.multiplier.astype(np.int32),
+            "shift": self.rescaling.shift.astype(np.int32),
+            "half_up": self.rescaling.half_up,
+            "activation_min": self.limits[0],
+            "activation_max": self.limits[1],
+        }
+
+    @property
+    def integers(self) -> Call:
+        """The call of integers without their zero points, int64, whose result are the sums with the bias."""
+        first, second = ((self.call.first, self.call.second)[i] - self.zeros[i] for i in (0, 1))
+        bias = self.rescaling.bias if np.any(self.rescaling.bias) else None
+        return replace(self.call, first=first.astype(np.int64), second=second.astype(np.int64), bias=bias)
 
     def sums(self, backend: Any) -> np.ndarray:
         """Return the exact sums without the bias, int64, with channels last."""
@@ -165,8 +210,33 @@ def call_of(
         half_up = law.half_up(not (own.depthwise or own.transposed), groups, channels)
     rescaling = rescaling_of(law, scales, array, half_up, channels)
     limits = _limits(law, activation, result, y_zero, scales[2])
-    zeros = np.float32(x_zero), np.float32(w_zero)
-    return QuantizedCall(call, zeros, law, rescaling, array, y_zero, limits, result)
+    types, zeros = (x.dtype, w.dtype), (np.float32(x_zero), np.float32(w_zero))
+    return QuantizedCall(call, zeros, law, scales, rescaling, array, y_zero, limits, result, types)
+
+
+def of_numbers(
+    call: Call,
+    scheme: str,
+    types: Sequence[str],
+    half_up: Any,
+    activation_min: int,
+    activation_max: int,
+    **facts: Any,
+) -> QuantizedCall:
+    """Return the quantized call of stored integers with the `QuantizedCall.numbers` of another."""
+    law, (x, w) = scheme_of(scheme), map(np.dtype, types)
+    if x == np.int16 and (call.bias is None or call.bias.dtype == np.int64):
+        law = law.with_wide_bias()
+    scales = tuple(np.asarray(facts[name], np.float32) for name in ("x_scale", "w_scale", "y_scale"))
+    zeros = np.float32(facts["x_zero_point"]), np.float32(facts["w_zero_point"])
+    rescaling = rescaling_of(law, scales, call.bias, half_up, call.backend_shape[-1])
+    limits = activation_min, activation_max
+    plain = replace(
+        call, first=call.first.astype(np.float32), second=call.second.astype(np.float32), bias=None
+    )
+    return QuantizedCall(
+        plain, zeros, law, scales, rescaling, call.bias, facts["y_zero_point"], limits, x, (x, w)
+    )
 
 
 def scheme_of(scheme: Any) -> Scheme:

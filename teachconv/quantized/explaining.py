@@ -56,6 +56,7 @@ class QuantizedExplanation(tables.Report):
         steps: (what is done, the number after it), from the sum to the value.
         rescaling: what the sum is multiplied by: a real number, in float32, and as an integer with a shift.
         call: the resolved call.
+        theirs: the integer that another result has there, or None.
     """
 
     cell: Cell
@@ -64,10 +65,13 @@ class QuantizedExplanation(tables.Report):
     steps: tuple[tuple[str, Any], ...]
     rescaling: Rescaling
     call: QuantizedCall
+    theirs: int | None = None
 
     def _headline(self) -> str:
         op, scheme = self.call.call.op, self.call.scheme.name
-        return f"{op}, scheme {scheme}: output{list(self.cell)} = {self.value}, by the sum {self.steps[0][1]}"
+        theirs = "" if self.theirs is None else f"; theirs is {self.theirs}"
+        by = f"by the sum {self.steps[0][1]}{theirs}"
+        return f"{op}, scheme {scheme}: output{list(self.cell)} = {self.value}, {by}"
 
     def _table(self, limit: int = 200) -> tables.Table:
         """The taps, at most ``limit`` of them, and the steps."""
@@ -93,6 +97,17 @@ class QuantizedExplanation(tables.Report):
 def is_quantized(op: Any) -> bool:
     """Return whether an op is a function of `teachconv.quantized`."""
     return getattr(op, "__module__", "") == __package__
+
+
+def call_of_op(
+    op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[QuantizedCall, dict[str, Any]]:
+    """Return the call of a function of `teachconv.quantized`, checked, and its options."""
+    name = op.__name__ if is_quantized(op) else op
+    check_word(name, "op, a function of teachconv.quantized,", OPS)
+    arguments = with_defaults(op, args, kwargs)
+    options = {"backend": arguments.pop("backend", None)}
+    return call_of(name, **arguments), options
 
 
 def explain(
@@ -132,11 +147,7 @@ def explain(
     + y_zero_point 1                        0
     saturated to -128 .. 127                0
     """
-    name = op.__name__ if is_quantized(op) else op
-    check_word(name, "op, a function of teachconv.quantized,", OPS)
-    arguments = with_defaults(op, args, kwargs)
-    del arguments["backend"]
-    call = call_of(op.__name__, **arguments)
+    call, _ = call_of_op(op, args, kwargs)
     kind, geometry = call.call.kind, call.call.geometry
     axes = ", ".join(layout_of("input", geometry.rank))
     cell = cell_inside(at, "at", call.call.backend_shape, f"({axes})")

@@ -22,8 +22,9 @@ from ..core.dtypes import FLOATS, INTEGERS
 from ..core.geometry import ConvGeometry
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
 from ..core.taps import window
+from ..quantized.calls import scheme_of
 from ..support.devices import to_host
-from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
+from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word, words_of
 from ..verification.contract import check_guards, cut, every_second_channel, guard_of, is_cut, packed
 from ..verification.fences import laid
 from ..verification.running import (
@@ -38,7 +39,7 @@ from ..verification.running import (
 )
 
 # what parameters may be called, in any case of letters; the first word is ours
-_WORDS: Mapping[str, str] = {
+_WORDS = {
     "input": "input inputs x lhs image images img data src",
     "filters": "filters filter w weight weights kernel kernels rhs",
     "output": "out_backprop dy dout grad_output grad_out grad_y upstream",
@@ -54,7 +55,26 @@ _WORDS: Mapping[str, str] = {
     "out": "out y result",
     "geometry": "geometry",
 }
-_MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
+# and of a quantized convolution; the first is given all of these by their names
+_QUANTIZED = {
+    "quantized": "quantized",
+    "x_zero_point": "x_zero_point input_zero_point x_zp",
+    "input_offset": "input_offset x_offset lhs_offset",
+    "w_zero_point": "w_zero_point filter_zero_point weight_zero_point w_zp",
+    "filter_offset": "filter_offset weights_offset w_offset rhs_offset",
+    "y_zero_point": "y_zero_point output_zero_point y_zp output_offset y_offset dst_offset",
+    "x_scale": "x_scale input_scale",
+    "w_scale": "w_scale filter_scale weight_scale",
+    "y_scale": "y_scale output_scale",
+    "multiplier": "multiplier multipliers output_multiplier dst_multipliers",
+    "shift": "shift shifts output_shift dst_shifts",
+    "activation_min": "activation_min output_activation_min act_min",
+    "activation_max": "activation_max output_activation_max act_max",
+}
+# the numbers that all channels share; they may be left unsaid if they are 0, or an end of the type
+NUMBERS = "x_zero_point", "w_zero_point", "y_zero_point", "activation_min", "activation_max"
+_OFFSETS = {"x_zero_point": "input_offset", "w_zero_point": "filter_offset"}  # minus the zero points
+_MEANING = {word: meaning for meaning, words in (_WORDS | _QUANTIZED).items() for word in words.split()}
 _FORMS = {
     "strides": ("int", "pair"),
     "dilations": ("int", "pair"),
@@ -78,6 +98,8 @@ def kernel(
     refuses: Any = NotImplementedError,
     dtypes: Iterable[str] | str = "float32",
     error: str = "direct",
+    scheme: str | None = None,
+    types: Iterable[tuple[str, str]] | None = None,
     isolate: bool = False,
     seconds: float = 10.0,
     nbytes: int | None = None,
@@ -123,6 +145,14 @@ def kernel(
             or False; a type of exception that they raise then; or several of these.
         dtypes: the dtypes that are checked if nobody says which; it is run on any that is asked for.
         error: how it computes, which says by what bound it is judged: a word of `diff`.
+        scheme: the scheme of `teachconv.quantized` whose bits a quantized convolution is to give; None for
+            numbers that are not quantized. Its parameters may be, too: ``x_zero_point`` or ``input_offset``,
+            which is minus the zero point, ``w_zero_point`` or ``filter_offset``, ``y_zero_point`` or
+            ``output_offset``; ``x_scale``, ``w_scale``, ``y_scale``, or ``multiplier`` and ``shift``, int32
+            arrays with a number for each output channel, of which a negative shift is one to the right;
+            ``activation_min`` and ``activation_max``.
+        types: of quantized arrays the pairs of dtypes of x and w that it takes; None for the first pair of
+            the scheme.
         isolate: whether to run it in a process of its own, which may crash or hang, and cannot touch what
             judges it. It is not a sandbox: it can access files and the network as you can.
         seconds: how long a call may take there; a kernel that was stopped three times in turn is not run
@@ -159,13 +189,15 @@ def kernel(
     known = list(refuses) if isinstance(refuses, (tuple, list)) else [refuses]
     if not all(map(callable, known)):
         raise ArgumentTypeError(f"refuses must be functions or types of exceptions; got {brief(refuses)}")
+    if scheme is not None:
+        dtypes, pairs = "int32", pairs_of(scheme, types)  # the type of the sums
     found = {}
     functions = {FORWARD: function, INPUT_GRADIENT: input_gradient, FILTER_GRADIENT: filter_gradient}
     for kind, given in functions.items():
         if given is not None:
             named = Imported(given) if isolate and isinstance(given, str) else given
             found[kind.name] = adapter = _Adapter(
-                named, kind, layouts, forms, groups, contiguous, tuple(known)
+                named, kind, layouts, forms, groups, contiguous, tuple(known), {} if scheme else None
             )
             if named is given:
                 _ = adapter.meanings  # which raises where a parameter has no known name
@@ -183,6 +215,8 @@ def kernel(
         name_of(first), (algorithm,), (ranks.pop(),), tuple(words_of(dtypes, "dtypes", FLOATS + INTEGERS))
     )
     vars(made).update(found)
+    if scheme is not None:
+        made.SCHEME, made.TYPES = scheme, pairs
     return isolated(made, seconds, nbytes) if isolate else made
 
 
@@ -191,6 +225,9 @@ class Kernel:
 
     def __init__(self, name: str, algorithms: Any, ranks: Any, dtypes: tuple[str, ...]) -> None:
         self.__name__, self.ALGORITHMS, self.RANKS, self.DTYPES = name, algorithms, ranks, dtypes
+
+    SCHEME: str  # of a quantized convolution alone, and the pairs of dtypes of x and w
+    TYPES: tuple[tuple[str, str], ...]
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"
@@ -214,6 +251,15 @@ class Kernel:
         return bool(getattr(self, kind).forms["pads"] == "applied")
 
 
+def pairs_of(scheme: str, types: Iterable[tuple[str, str]] | None) -> tuple[tuple[str, str], ...]:
+    """Return pairs of dtypes of x and w that a scheme takes, checked; None for its first."""
+    legal = scheme_of(scheme).types
+    pairs = legal[:1] if types is None else tuple(types)
+    for pair in pairs:
+        check_word(pair, f"types of {scheme}", legal)
+    return pairs
+
+
 def rank_of(role: str, letters: Any) -> int:
     """Return how many spatial axes a layout has, if it is one."""
     legal = {"N", "C", *"DHW"} if role != "filters" else {"I", "O", *"DHW"}
@@ -229,8 +275,9 @@ def rank_of(role: str, letters: Any) -> int:
 _SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def _meanings(function: Any, kind: Kind) -> dict[str, str]:
+def _meanings(function: Any, kind: Kind, quantized: bool) -> dict[str, str]:
     """Return what each parameter of a function means."""
+    known = _WORDS | (_QUANTIZED if quantized else {})
     if not callable(function):
         raise ArgumentTypeError(
             "function must be a function of arrays, or with isolate=True the name of one, "
@@ -248,10 +295,10 @@ def _meanings(function: Any, kind: Kind) -> dict[str, str]:
         meaning = _MEANING.get(parameter.name.lower())
         if parameter.kind in _SEVERAL:
             continue
-        if meaning is not None and meaning not in found.values():
+        if meaning in known and meaning not in found.values():
             found[parameter.name] = meaning
         elif parameter.default is parameter.empty:
-            legal = "; ".join(words.replace(" ", ", ") for words in _WORDS.values())
+            legal = "; ".join(words.replace(" ", ", ") for words in known.values())
             raise ArgumentError(
                 f"parameter {brief(parameter.name)} of {name_of(function)} has no known name: call it one of "
                 f"{legal}; or wrap the function in a lambda of such names"
@@ -294,13 +341,14 @@ class _Adapter:
     groups: bool
     contiguous: bool
     refuses: tuple[Any, ...]
+    quantized: Mapping[str, Any] | None  # numbers of a quantized call, by what they mean
     # the last results as the function returned them, and the checksums that they had, the newest first
     kept: list[tuple[np.ndarray, int]] = field(default_factory=list)
     rooms: dict[str, np.ndarray] = field(default_factory=dict)  # by role, for arrays in the function's layout
 
     @cached_property
     def meanings(self) -> Mapping[str, str]:
-        return _meanings(self.function, self.kind)
+        return _meanings(self.function, self.kind, self.quantized is not None)
 
     @cached_property
     def forms(self) -> Mapping[str, str]:
@@ -315,8 +363,12 @@ class _Adapter:
         bias: np.ndarray | None = None,
         activation: str | None = None,
         out: np.ndarray | None = None,
+        quantized: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> np.ndarray:
+        if quantized is not None:
+            numbers = _told(quantized, self.meanings.values(), np.iinfo(first.dtype))
+            return replace(self, quantized=numbers)(first, second, geometry, bias=bias)
         for refuses in self.refuses:
             reason = not _is_error(refuses) and refuses(geometry)
             if reason:
@@ -348,7 +400,8 @@ class _Adapter:
         axes = (replace(axis, in_size=axis.full_size, pad_before=0, pad_after=0) for axis in g.axes)
         inner = replace(g, axes=tuple(axes))
         if not self.kind.scatters:
-            padded = backends.pad(arrays["input"], g)
+            zero = arrays["input"].dtype.type(self.quantized["x_zero_point"] if self.quantized else 0)
+            padded = backends.pad(arrays["input"] - zero, g) + zero  # integers wrap around, and back
             if not arrays["input"].flags.c_contiguous:
                 spread = cut if is_cut(arrays["input"]) else every_second_channel
                 padded = spread(padded, guard_of(padded.dtype))[1]
@@ -370,6 +423,7 @@ class _Adapter:
             "geometry": g,
             "groups": g.groups,
             "bias": None if bias is None else _packed(bias) if self.contiguous else bias,
+            **(self.quantized or {}),
         }
         for role in ROLES:
             values[f"{role}_shape"] = self._shape(role, g.shape_of(role))
@@ -379,7 +433,7 @@ class _Adapter:
         values["output_padding"], known = _extra(g), set(self.meanings.values())
         if known & {"out", self.kind.result}:
             empty = unwritten(values[f"{self.kind.result}_shape"], dtype)
-            block, values["out"] = packed(empty, _GUARD, beyond=0)
+            block, values["out"] = packed(empty, guard := np.int64(_GUARD).astype(dtype), beyond=0)
             values[self.kind.result] = values["out"]
         for name, sizes in (("strides", g.strides), ("pads", g.padding), ("dilations", g.dilations)):
             silent = "geometry" in known and name not in known  # the geometry says it
@@ -411,7 +465,7 @@ class _Adapter:
         if "out" in known:
             name = next(name for name, meaning in self.meanings.items() if meaning == "out")
             result = np.array(result)  # which mostly is the array that is overwritten now
-            check_guards(block, values["out"], _GUARD, name, "around it")
+            check_guards(block, values["out"], guard, name, "around it")
         self.kept[:] = [(result, checksum(result)), *self.kept[: _KEPT - 1]]
         return self._from_theirs(self.kind.result, result)
 
@@ -515,6 +569,17 @@ class _Adapter:
         if array.ndim != len(order):
             raise ContractError(f"returned {list(array.shape)}, not an array of {self.layouts[role]}", array)
         return array.reshape(array.shape + (1,) * len(lost)).transpose(np.argsort(order + lost))
+
+
+def _told(numbers: Mapping[str, Any], known: Iterable[str], limits: Any) -> dict[str, Any]:
+    """Return what a kernel is told of a quantized call; refuse what cannot be said to it."""
+    ends = {"activation_min": limits.min, "activation_max": limits.max}
+    for name in NUMBERS:
+        unsaid = {name, _OFFSETS.get(name), "quantized"}.isdisjoint(known)
+        if unsaid and np.any(numbers[name] != ends.get(name, 0)):
+            raise Refused(f"no parameter for {name}: {numbers[name]}")
+    offsets = {offset: -numbers[name] for name, offset in _OFFSETS.items()}
+    return {**numbers, **offsets, "quantized": numbers}
 
 
 _GUARD = -77  # what is around an array that the function writes to

@@ -13,6 +13,10 @@ says what to pad, and negative pads crop. ``bias`` is how many numbers the bias 
 bytes of the result; or one line alone, ``{"refused":"why"}`` for a call that the program does not take,
 ``{"error":"why"}`` where it fails. At the end of its standard input the program ends. What it writes to its
 standard error is quoted if it crashes.
+
+The request of a quantized call also has ``x_zero_point``, ``w_zero_point``, ``y_zero_point``, ``w_dtype``,
+``activation_min`` and ``activation_max``. Behind the bias follow the multipliers, and then the shifts:
+int32, one for each output channel.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from ..core.geometry import ConvGeometry
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind
 from ..support.errors import ArgumentError, brief, words_of
 from ..verification.running import Program
-from .kernels import kernel
+from .kernels import NUMBERS, kernel
 
 
 def process(
@@ -55,7 +59,7 @@ def process(
         y: the layout of the output, if that is not ``x``.
         kinds: the functions that it has: "conv2d", "conv2d_backprop_input", "conv2d_backprop_filter".
         seconds: how long a call may take.
-        **options: ``refuses``, ``dtypes`` and ``error`` of `kernel`.
+        **options: ``refuses``, ``dtypes``, ``error``, ``scheme`` and ``types`` of `kernel`.
 
     Returns:
         A backend.
@@ -72,8 +76,16 @@ def process(
         raise ArgumentError(f"command must be a program that can be run; got {brief(words[0])}")
     program, has = Program(words, seconds), words_of(kinds, "kinds", map(str, KINDS))
 
-    def ask(kind: Kind, first: Any, second: Any, bias: Any, out: np.ndarray, g: ConvGeometry) -> np.ndarray:
-        request = {
+    def ask(
+        kind: Kind,
+        first: Any,
+        second: Any,
+        bias: Any,
+        out: np.ndarray,
+        g: ConvGeometry,
+        quantized: Any = None,
+    ) -> np.ndarray:
+        request: dict[str, Any] = {
             "op": str(kind),
             "dtype": first.dtype.name,
             "first": first.shape,
@@ -85,13 +97,22 @@ def process(
             "groups": g.groups,
             "bias": 0 if bias is None else bias.size,
         }
-        sent = b"".join(array.tobytes() for array in (first, second, bias) if array is not None)
+        arrays = [first, second, bias]
+        if quantized is not None:
+            request |= {name: np.asarray(quantized[name]).tolist() for name in NUMBERS}
+            request["w_dtype"] = second.dtype.name
+            arrays += [quantized["multiplier"], quantized["shift"]]
+        sent = b"".join(array.tobytes() for array in arrays if array is not None)
         _, data = program.ask(request, sent, range(out.nbytes, out.nbytes + 1))
         return np.frombuffer(data, out.dtype).reshape(out.shape)
 
     functions: dict[Kind, Callable[..., Any]] = {
-        FORWARD: lambda x, w, bias, out, geometry: ask(FORWARD, x, w, bias, out, geometry),
-        INPUT_GRADIENT: lambda dy, w, bias, out, geometry: ask(INPUT_GRADIENT, dy, w, bias, out, geometry),
+        FORWARD: lambda x, w, bias, out, geometry, quantized=None: ask(
+            FORWARD, x, w, bias, out, geometry, quantized
+        ),
+        INPUT_GRADIENT: lambda dy, w, bias, out, geometry, quantized=None: ask(
+            INPUT_GRADIENT, dy, w, bias, out, geometry, quantized
+        ),
         FILTER_GRADIENT: lambda x, dy, out, geometry: ask(FILTER_GRADIENT, x, dy, None, out, geometry),
     }
     for function in functions.values():  # whose name is the kernel's, and its algorithm's

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from ..core.geometry import ConvGeometry
 from ..core.kinds import KINDS, OPS, layout_of
 from ..core.law import AxisGeometry
 from ..data.seeded import DATA
+from ..quantized.calls import of_numbers
 from ..running import dispatch
 from ..support import tables
 from ..support.errors import ArgumentError, brief, plain, words_of
@@ -35,15 +36,16 @@ from ..verification.contract import required_rows
 from ..verification.diagnosing import Tolerance, at_most
 from ..verification.diffing import Truth, tolerance_of
 from ..verification.flushing import judging
+from ..verification.quantized_cases import quantized_calls
 from ..verification.reports import DiffReport, DiffRow, failed_row
-from .kernels import rank_of
+from .kernels import NUMBERS, pairs_of, rank_of
 
 __all__ = ["export", "judge"]
 
 _AXIS = ("in_size", "filter_size", "out_size", "stride", "dilation", "pad_before", "pad_after")
 _LARGE = 100_000_000  # bytes
 _FORMAT = 1  # of the index; the checksums came later, and without them it is read, too
-_PARTS = ("first", "second", "bias", "want", "bound")
+_PARTS = ("first", "second", "bias", "want", "bound", "multiplier", "shift")
 _ALIGN = 16  # each array begins at a multiple: a processor may need that to read a double
 
 
@@ -57,6 +59,8 @@ def export(
     data: Iterable[str] | str = ("integers", "normal"),
     x: str = "NHWC",
     w: str = "HWIO",
+    scheme: str | None = None,
+    types: Iterable[tuple[str, str]] | None = None,
     large: bool = False,
 ) -> str:
     """Write the table of cases as test vectors: inputs, the exact result, and the bound of each cell.
@@ -72,6 +76,9 @@ def export(
         data: the kinds of numbers.
         x: the layout of the activations; its letters say for how many axes the cases are.
         w: the layout of the filters.
+        scheme: a scheme of `teachconv.quantized`: then the arrays are quantized, four calls for each case, as
+            those of `kernel`; multipliers and shifts are among the arrays, and there are no bounds.
+        types: pairs of dtypes of quantized x and w, as in `kernel`.
         large: whether more than 100 MB may be written.
 
     Returns:
@@ -98,6 +105,8 @@ def export(
         words_of(data, "data", DATA),
         words_of(kinds, "kinds", map(str, KINDS)),
     )
+    if scheme is not None:
+        names, pairs = ["int32"], pairs_of(scheme, types)
     cases = [case for case in find_cases(tags) if case.geometry.rank == rank and "empty" not in case.tags]
     chosen = [
         (case, name, each) for name in names for each in numbers for case in cases if case.takes(name, each)
@@ -110,21 +119,25 @@ def export(
     folder.mkdir(parents=True, exist_ok=True)
     index, offset = list[dict[str, Any]](), 0
     with open(folder / "data.bin", "wb") as file:
-        for entry, parts in _vectors(chosen, of):
+        found = _vectors(chosen, of) if scheme is None else _quantized_vectors(chosen, of, scheme, pairs)
+        for entry, parts in found:
             entry |= {"id": len(index)}
             stored = []
             for name, (array, role) in parts.items():
                 moved = array.transpose(axis_order(w if role == "filters" else x)) if role else array
                 raw = np.ascontiguousarray(moved).astype(moved.dtype.newbyteorder("<"), copy=False)
                 entry[name] = {"shape": list(raw.shape), "offset": offset, "nbytes": raw.nbytes}
+                if scheme is not None:
+                    entry[name]["dtype"] = raw.dtype.name
                 stored.append(raw.tobytes())
                 offset += file.write(stored[-1] + bytes(-raw.nbytes % _ALIGN))
             index.append(entry | {"crc32": _checksum(x, w, entry, stored)})
     texts = {
         "index.json": json.dumps({"format": _FORMAT, "x": x, "w": w, "vectors": index}, indent=1),
         "vectors.h": _header(index, rank),
-        "read_vectors.c": files(__package__).joinpath("read_vectors.c").read_text(encoding="utf-8"),
     }
+    reader = "read_vectors.c" if scheme is None else "read_int8_vectors.c"
+    texts[reader] = files(__package__).joinpath(reader).read_text(encoding="utf-8")
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return f"{tables.count(len(index), 'vector')}, {tables.size(offset)}"
@@ -213,30 +226,55 @@ def _vectors(
     """Yield what the index says of each vector, and its arrays with their roles."""
     for case, dtype, data in chosen:
         for problem in case.problems(dtype, data):
-            call, g = problem.call, problem.call.geometry
+            call = problem.call
             if str(call.kind) not in kinds:
                 continue
             want = dispatch.run_canonical(call, "reference")
             bound = np.broadcast_to(Truth(call, want).bound("direct", declared=True), want.shape).astype(
                 np.float64
             )
-            entry = {
-                "name": problem.name,
-                "tags": list(case.tags),
-                "op": str(call.kind),
-                "dtype": dtype,
-                "data": data,
-                "batch": g.batch,
-                "groups": g.groups,
-                "in_channels": g.in_channels,
-                "out_channels": g.out_channels,
-                "axes": [{name: getattr(axis, name) for name in _AXIS} for axis in g.axes],
-            }
-            kind = call.kind
-            parts: dict[str, Any] = {"first": (call.first, kind.first), "second": (call.second, kind.second)}
-            if call.bias is not None:
-                parts["bias"] = call.bias, ""
-            yield entry, parts | {"want": (want, kind.result), "bound": (bound, kind.result)}
+            entry = _entry(problem.name, case, call, dtype, data)
+            parts = _parts(call, call.first, call.second, call.bias, want)
+            yield entry, parts | {"bound": (bound, call.kind.result)}
+
+
+def _quantized_vectors(
+    chosen: Iterable[tuple[Case, str, str]], kinds: list[str], scheme: str, types: Sequence[tuple[str, str]]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield the same of quantized calls, and their numbers."""
+    for case, _, data in chosen:
+        for words, q in quantized_calls(case, scheme, types, data):
+            if str(q.call.kind) in kinds:
+                name, (x, w) = f"{case.op}: {case.name}, {words}", q.stored
+                entry = _entry(name, case, q.call, x.dtype.name, data)
+                numbers = {key: np.asarray(value).tolist() for key, value in q.numbers.items()}
+                entry["quantized"] = numbers | {"scheme": scheme, "types": [x.dtype.name, w.dtype.name]}
+                parts = _parts(q.call, x, w, q.bias, q.run_canonical("numpy"))
+                yield entry, parts | {name: (q.numbers[name], "") for name in ("multiplier", "shift")}
+
+
+def _entry(name: str, case: Case, call: Call, dtype: str, data: str) -> dict[str, Any]:
+    """Return what the index says of a call."""
+    g = call.geometry
+    return {
+        "name": name,
+        "tags": list(case.tags),
+        "op": str(call.kind),
+        "dtype": dtype,
+        "data": data,
+        "batch": g.batch,
+        "groups": g.groups,
+        "in_channels": g.in_channels,
+        "out_channels": g.out_channels,
+        "axes": [{name: getattr(axis, name) for name in _AXIS} for axis in g.axes],
+    }
+
+
+def _parts(call: Call, first: Any, second: Any, bias: Any, want: Any) -> dict[str, Any]:
+    """Return the arrays of a call with their roles."""
+    kind = call.kind
+    given = {"first": (first, kind.first), "second": (second, kind.second), "bias": (bias, "")}
+    return {name: pair for name, pair in given.items() if pair[0] is not None} | {"want": (want, kind.result)}
 
 
 def _judged(
@@ -250,8 +288,7 @@ def _judged(
     }
     if "crc32" in entry and entry["crc32"] != _checksum(x, w, entry, raw.values()):
         raise ValueError("its checksum is another: export the vectors again, the results stay valid")
-    number, dtype = entry["id"], to_dtype(entry["dtype"])
-    little = dtype.newbyteorder("<")
+    number, dtype = entry["id"], np.dtype(entry["dtype"])
     name = f"{number} {entry['name']}, {entry['dtype']} {entry['data']}"
     axes = tuple(AxisGeometry(**axis) for axis in entry["axes"])
     g = ConvGeometry(entry["batch"], axes, entry["in_channels"], entry["out_channels"], entry["groups"])
@@ -262,22 +299,25 @@ def _judged(
         return array.reshape([g.shape_of(role)[axis] for axis in order]).transpose(np.argsort(order))
 
     def part(key: str) -> np.ndarray:
-        return np.frombuffer(raw[key], little).astype(dtype)
+        own = np.dtype(entry[key].get("dtype", dtype))
+        return np.frombuffer(raw[key], own.newbyteorder("<")).astype(own)
 
     kind, layout = op.kind, layout_of(op.kind.result, g.rank)
     first, second = ours(part("first"), kind.first), ours(part("second"), kind.second)
     bias = part("bias") if "bias" in entry else None
-    call = Call(op, first, second, g, g.shape_of(kind.result), layout, bias)
+    call, quantized = Call(op, first, second, g, g.shape_of(kind.result), layout, bias), None
+    if "quantized" in entry:
+        quantized = of_numbers(call, **entry["quantized"])
+        call = quantized.integers
     try:
         size = (place / f"{number:d}.bin").stat().st_size
     except FileNotFoundError:
         return DiffRow(name, "", None, note="no result")
     if size != len(raw["want"]):
         return failed_row(name, "", f"the result has {size} bytes, not {len(raw['want'])}")
-    got = ours(np.fromfile(place / f"{number:d}.bin", little).astype(dtype), kind.result)
-    return Truth(call, ours(part("want"), kind.result), tolerance=tolerance).row(
-        name, "", got, error, declared=True
-    )
+    little = np.fromfile(place / f"{number:d}.bin", dtype.newbyteorder("<"))
+    truth = Truth(call, ours(part("want"), kind.result), tolerance=tolerance, quantized=quantized)
+    return truth.row(name, "", ours(little.astype(dtype), kind.result), error, declared=True)
 
 
 def _header(index: list[dict[str, Any]], rank: int) -> str:
@@ -294,7 +334,9 @@ def _header(index: list[dict[str, Any]], rank: int) -> str:
         )
         places = braces(entry[name]["offset"] if name in entry else -1 for name in _PARTS)
         words = (json.dumps(entry[name]) for name in ("name", "op", "dtype"))
-        lines.append(f"    {{{', '.join([*words, *shapes, *steps, str(entry['groups']), places])}}},")
+        numbers = (np.ravel(entry.get("quantized", {}).get(name, 0))[0] for name in NUMBERS)
+        fields = [*words, *shapes, *steps, str(entry["groups"]), places, braces(numbers)]
+        lines.append(f"    {{{', '.join(fields)}}},")
     return "\n".join(
         [f"#define RANK {rank}", _STRUCT, "static const struct vector vectors[] = {", *lines, "};", ""]
     )
@@ -306,5 +348,7 @@ struct vector {
     long first[AXES], second[AXES], result[AXES]; /* shapes */
     long strides[RANK], pads[RANK], dilations[RANK]; /* pads: before; the sizes say what is behind */
     long groups;
-    long long at[5]; /* where first, second, bias (or -1), result and bound (double) begin in data.bin */
+    long long at[7]; /* where first, second, bias (or -1), result and bound (double) begin in data.bin; and of
+                        quantized arrays, which have no bound, multiplier and shift (int32_t) */
+    long numbers[5]; /* of quantized arrays: zero points of x, w and the result, and its limits */
 };"""

@@ -658,23 +658,27 @@ def accumulators(case: Failure) -> Iterator[Mistake]:
         elif half == name and call.kind.gathers and call.terms * case.got.size < 1 << 24:
             for order, piece in orders:
                 pieces = f", from sums of {piece} products" if piece > 1 else ""
-                sums = partial(_summed_in, FORMATS[half], order == "tap after tap", piece)
+                sums = partial(summed_in, FORMATS[half], order == "tap after tap", piece)
                 yield Mistake(f"{sentence}{order}{pieces}", call, compute=sums, code=code)
 
 
-def _summed_in(form: FloatFormat, by_taps: bool, piece: int, call: Call) -> np.ndarray:
+def summed_in(
+    form: FloatFormat, by_taps: bool, piece: int, call: Call, bias_first: bool = False
+) -> np.ndarray:
     """The result with the sum of each few products rounded to a format, and every sum of those."""
     g, (depth, channels) = call.geometry, call.second.shape[-2:]
     group = np.arange(channels) // (channels // g.groups)
     x, w = call.first.astype(np.float64), call.second.astype(np.float64)
     total, part = np.zeros((2, *call.backend_shape))
+    bias = 0.0 if call.bias is None else wide(call.bias)
+    total += bias * bias_first
     terms = list(np.ndindex(*call.second.shape[:-1]))  # taps, and channels of each tap
     for number, term in enumerate(terms if by_taps else sorted(terms, key=lambda term: term[-1]), 1):
         outs, ins = zip(*map(overlap, g.axes, term), strict=False)
         part[(slice(None), *outs)] += x[(slice(None), *ins)][..., group * depth + term[-1]] * w[term]
         if number % piece == 0 or number == len(terms):
             total, part = form.round(total + form.round(part)[0])[0], np.zeros_like(part)
-    return total if call.bias is None else form.round(total + wide(call.bias))[0]
+    return form.round(total + bias * (not bias_first))[0]
 
 
 def cut_integers(case: Failure) -> Iterator[Mistake]:

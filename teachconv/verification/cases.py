@@ -64,7 +64,7 @@ class Case:
     @property
     def geometry(self) -> ConvGeometry:
         """The convolution as integers, whatever the data."""
-        x = self._arranged(shape_only(self.input, np.float32))
+        x = self.arranged(shape_only(self.input, np.float32))
         return self._call(self._op, x, shape_only(self.filters, np.float32), self.output_shape).geometry
 
     @property
@@ -102,7 +102,7 @@ class Case:
             return make_array(shape, dtype, data, f"{self.name}{seed} {role}")
 
         def images(shape: Any, role: str) -> np.ndarray:
-            return np.ascontiguousarray(self._arranged(array(shape, role)))
+            return np.ascontiguousarray(self.arranged(array(shape, role)))
 
         op, x, w = self._op, images(self.input, "input"), array(self.filters, "filters")
         common = {
@@ -131,7 +131,7 @@ class Case:
     def _op(self) -> Op:
         return OPS[self.op]
 
-    def _arranged(self, array: np.ndarray) -> np.ndarray:
+    def arranged(self, array: np.ndarray) -> np.ndarray:
         """Return activations in the layout of the op."""
         order = tuple(range(array.ndim))
         return array.transpose(order if self.data_format[-1] == "C" else channels_first(order))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dtypes import is_integer
-from . import candidates, fits, geometries
+from . import candidates, fits, geometries, quantized_mistakes
 from .failures import Failure, Mistake, Tries, both, relu
 
 # what a result must be for a mistake to be tried
@@ -29,6 +29,7 @@ NEEDS: dict[str, Callable[[Failure], bool]] = {
     "integers": lambda case: is_integer(case.got.dtype),
     "nan": lambda case: bool(np.isnan(case.exact).any()),
     "no scatter": lambda case: not case.call.kind.scatters,
+    "quantized": lambda case: case.quantized is not None,
     "not transposed": lambda case: not case.call.op.transposed,
     "scatters": lambda case: case.call.kind.scatters,
     "stride": lambda case: max(case.call.geometry.strides) > 1,
@@ -71,6 +72,9 @@ class Known:
     def mistakes(self, case: Failure, rarely: bool = False) -> Iterator[Mistake]:
         """Yield the ways in which it may have been made."""
         tries = self.rarely if rarely else self.tries
+        fitted = rarely or self.changes == "numbers"  # to sums, which a quantized result does not show
+        if case.quantized is not None and fitted and "quantized" not in self.needs:
+            return
         if tries and all(NEEDS[word](case) for word in self.needs):
             yield from (replace(mistake, code=mistake.code or self.code) for mistake in tries(case))
 
@@ -81,6 +85,9 @@ _PLAIN = "conv2d(x, w, 1, 'SAME')"
 _INTEGERS = "conv2d(rint(99 * x).astype('int32'), rint(99 * w).astype('int32'))"
 _HALF = "conv2d(x.astype('float16'), w.astype('float16') / 4"
 _LARGE = "conv2d(x.astype('float16') * 1000, w.astype('float16') * 100)"
+_QUANTIZED = "answers/quantized_convolution"
+_INT8 = "quantized.conv2d(xq, wq, bq, padding='SAME', **facts)"
+_SMALL = "quantized.conv2d(xq // 16, wq // 16, **facts | {'y_scale': 0.0005}"
 _TRANSPOSED = "dialects.torch.conv_transpose2d(nchw(x), w.transpose(2, 3, 0, 1), stride=2, padding=1"
 
 # fmt: off
@@ -88,6 +95,50 @@ DIAGNOSES: tuple[Known, ...] = (
     Known("nan_lost", "NaN is lost, as in a relu that compares", "result",
           candidates.lost_nan, "conv2d(where(x > 2, nan, x), w)",
           "nan_to_num(conv2d(where(x > 2, nan, x), w))", "explanation/error_bounds", ("nan",)),
+    Known("zero_padding", "the border of a quantized image is padded with the integer 0", "input",
+          quantized_mistakes.zero_padding, _INT8,
+          "quantized.conv2d(bordered(xq), wq, bq, **facts)", _QUANTIZED,
+          ("quantized",)),
+    Known("zero_point", "a zero point is ignored, or has the other sign", "input",
+          quantized_mistakes.zero_points, _INT8,
+          "quantized.conv2d(xq, wq, bq, padding='SAME', **facts | {'x_zero_point': 0})", _QUANTIZED,
+          ("quantized",)),
+    Known("zero_point_moved", "a zero point is moved between int8 and uint8 and the numbers are not", "input",
+          quantized_mistakes.moved_zero_points, _INT8,
+          f"{_INT8}.astype('int32') + 128", _QUANTIZED, ("quantized",)),
+    Known("other_type", "bytes are read as uint8 instead of int8, or the reverse", "input",
+          quantized_mistakes.other_types, _INT8, f"{_INT8}.view('uint8')", _QUANTIZED, ("quantized",)),
+    Known("one_scale", "all channels have one scale", "numbers",
+          quantized_mistakes.one_scales, _INT8,
+          "quantized.conv2d(xq, wq, bq, padding='SAME', **facts | {'w_scale': facts['w_scale'].max()})",
+          _QUANTIZED, ("quantized",)),
+    Known("scale_axis", "scales belong to other channels, or lie along another axis", "numbers",
+          quantized_mistakes.scale_axes, _INT8,
+          "quantized.conv2d(xq, wq, bq, padding='SAME', **facts | {'w_scale': facts['w_scale'][::-1]})",
+          _QUANTIZED, ("quantized",)),
+    Known("multiplier_shift", "the shift of a multiplier is another", "numbers",
+          quantized_mistakes.shifts, _INT8,
+          "quantized.conv2d(xq, wq, bq, padding='SAME', **facts | {'y_scale': facts['y_scale'] * 2})",
+          _QUANTIZED, ("quantized",)),
+    Known("bias_scale", "the bias is not in steps of x_scale * w_scale", "bias",
+          quantized_mistakes.bias_scales, _INT8,
+          "quantized.conv2d(xq, wq, rint(bq * facts['w_scale']).astype('int32'), padding='SAME', **facts)",
+          _QUANTIZED, ("quantized",)),
+    Known("rounding", "the rounding is another scheme's, or of no scheme", "numbers",
+          quantized_mistakes.roundings, f"{_SMALL})", f"{_SMALL} | {{'scheme': 'onnx'}})", _QUANTIZED,
+          ("quantized",)),
+    Known("relu_clamp", "a relu clamps at the integer 0, not at the zero point", "result",
+          quantized_mistakes.relus, f"{_INT8[:-1]}, activation='relu')", f"maximum({_INT8}, 0)", _QUANTIZED,
+          ("quantized",)),
+    Known("relu6_clamp", "the upper clamp of a relu6 is missing, or another", "result",
+          quantized_mistakes.upper_clamps,
+          f"{_INT8[:-1]}, activation='relu6')", f"{_INT8[:-1]}, activation='relu')", _QUANTIZED,
+          ("quantized",)),
+    Known("saturation", "it saturates too early, at -127, or not at all", "numbers",
+          quantized_mistakes.saturations, _INT8, f"maximum({_INT8}, -127)", _QUANTIZED, ("quantized",)),
+    Known("accumulator_16_bits", "sums of quantized numbers have 16 bits", "numbers",
+          quantized_mistakes.narrow_accumulators, _INT8, "in_16_bits(xq, wq, bq, **facts)", _QUANTIZED,
+          ("quantized",)),
     Known("flipped_filter", "the filter is flipped: a true convolution", "filter",
           candidates.flips, _PLAIN, "conv2d(x, w[::-1, ::-1], 1, 'SAME')",
           "answers/correlation_or_convolution",
@@ -361,7 +412,7 @@ def _pairs(case: Failure, codes: Iterable[tuple[str, str]]) -> Iterator[Mistake]
 def _with_another_end(case: Failure) -> Iterator[Mistake]:
     """A relu that the call does not have, or one that was left out, and another mistake: as its signs say."""
     below = bool((case.got < 0).any())
-    if case.activated != below or not (case.exact < 0).any():
+    if case.quantized is not None or case.activated != below or not (case.exact < 0).any():
         return
     words = "without the relu" if below else "after a relu, which this call does not have"
     end = Mistake(words, case.call, code="activation")

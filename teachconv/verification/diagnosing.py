@@ -26,7 +26,7 @@ from ..support.settings import within
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
-from .failures import TRY, Failure, Mistake, Tolerance, cost, part_of, relu
+from .failures import TRY, Failure, Mistake, Tolerance, cost, part_of
 from .places import patterns
 
 __all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
@@ -109,7 +109,8 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
             case.work.short = True
             break
         vague = mistake.chosen or mistake.summed_in  # fitted to the result, or with a wide bound
-        if local and (vague or _name(mistake.code) == _name(local.code) or _alike(mistake, first)):
+        name: Any = str if case.quantized else _name  # of roundings, several may fit where cells are wrong
+        if local and (vague or name(mistake.code) == name(local.code) or _alike(mistake, first)):
             continue
         if tried >= last:
             break
@@ -262,10 +263,15 @@ def _values(mistake: Mistake, case: Failure) -> np.ndarray | None:
     if not case.affords(_VIEW * case.got.size if is_right else cost(mistake.call)):
         return None
     values = case.exact if is_right else mistake.compute(mistake.call)
-    values = values if mistake.view is None else mistake.view(values)
-    if values.shape != case.got.shape:  # as many cells in all, and others along an axis
-        return None
-    return relu(values) if case.activated and mistake.activated else values
+    if case.quantized is not None and values.shape != case.got.shape:
+        return None  # the multipliers are those of other channels
+    views = [mistake.view] if mistake.view else []
+    if mistake.activated:  # what is moved has the scale of the channel that it comes from
+        views.insert(0 if case.quantized and mistake.moves else 1, case.finished)
+    for view in views:
+        values = view(values)
+    # as many cells in all may be others along an axis
+    return values if values.shape == case.got.shape else None
 
 
 def _limits(mistake: Mistake, case: Failure, sizes: Any) -> Any:
@@ -303,13 +309,18 @@ def _evidence(
     picked = np.argwhere(new)[:4096]
     index = tuple(picked.T)
     error = np.abs(got[index].astype(np.float64) - want[index].astype(np.float64))
-    _, first = np.unique(np.stack([got[index].astype(np.float64), error]), axis=1, return_index=True)
+    numbers = [got[index].astype(np.float64), error]
+    if case.quantized is not None:  # in 8 bits the same numbers come of many sums
+        numbers.append(case.exact[mistake.part][index].astype(np.float64))
+    _, first = np.unique(np.stack(numbers), axis=1, return_index=True)
     error = error[first]
     limit = limits[index][first] + 2.0**-case.digits * np.abs(want[index][first].astype(np.float64))
     limit = np.maximum(
         limit + case.tolerance.of(want[index][first]), 0.5 if is_integer(case.got.dtype) else 0.0
     )
     bits = np.log2(1 + error / limit)
+    if case.quantized is not None:  # which cells differ tells more than by how much
+        bits += np.log2(got.size / max(1, len(picked)))
     # a number where the reference has none tells much; NaN, which whatever touches it gives, little
     bits = np.where(np.isfinite(error), bits, np.where(np.isfinite(got[index][first]), case.digits, 1))
     if mistake.rounded:  # that a number is one of a smaller format

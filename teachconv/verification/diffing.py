@@ -8,7 +8,7 @@ which comes nearest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -25,6 +25,8 @@ from ..core.dtypes import accumulator, float_format, is_integer
 from ..core.kinds import KINDS, Kind
 from ..data.seeded import EXACT
 from ..inspection.explaining import Explanation, explain
+from ..quantized.calls import QuantizedCall
+from ..quantized.explaining import call_of_op, is_quantized
 from ..running import dispatch, nn_ops
 from ..support import record
 from ..support.argument_types import ArrayLike, Backend
@@ -56,6 +58,7 @@ from .places import (
     plain_loops,
     where,
 )
+from .quantized_cases import quantized_calls
 from .reports import Cell, DiffReport, DiffRow, failed_row
 from .running import Refused, guarded, never_written, what_went_wrong
 from .sizes import diagnose_shape
@@ -77,7 +80,8 @@ def diff(
     """Compare backends, and arrays from other frameworks, with the reference on one call.
 
     Args:
-        op: any op of teachconv, or a pool, which has no backends: it is compared with ``against``. With
+        op: any op of teachconv, or a pool, which has no backends: it is compared with ``against``. Of a
+            convolution of `teachconv.quantized` the bits must be equal; ``atol=1`` allows one step. With
             ``algorithm`` there are rows of that algorithm only, with ``precision="strict"`` only those of
             algorithms that satisfy it.
         *args: the op's positional arguments.
@@ -123,11 +127,18 @@ def diff(
         nn_ops.refuse({"backends": backends or None}, op.__name__, backends="it has none, give against=")
         return window_mistakes.compared(op, args, kwargs, against, tolerance)
     args, kwargs = call_on_host(args, kwargs)
-    call, options = nn_ops.call_of(op, args, kwargs, diff)
+    quantized = None
+    if is_quantized(op):
+        quantized, options = call_of_op(op, args, kwargs)
+        call = quantized.integers
+    else:
+        call, options = nn_ops.call_of(op, args, kwargs, diff)
     nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
     loaded = len(record.loads)
     found = [(name, guarded(module)) for name, module in dispatch.find_backends(backends)]
-    tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
+    tried = [(name, module, _SUMS) for name, module in found]
+    if quantized is None:
+        tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
     explain_cell = partial(explain, op, *args, **nn_ops.without_options(kwargs))
     if against is None:
         against = {}
@@ -144,9 +155,11 @@ def diff(
     with during("diff"):
         check_comparison(call)
         start = record.clock()
-        want = dispatch.run_canonical(call, "reference")
+        want = (
+            quantized.run_canonical("reference") if quantized else dispatch.run_canonical(call, "reference")
+        )
         seconds = record.clock() - start
-        truth = Truth(call, want, explain_cell, tolerance, thorough=thorough)
+        truth = Truth(call, want, explain_cell, tolerance, thorough=thorough, quantized=quantized)
         rows: list[DiffRow] = []
         for name, module in found:
             algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
@@ -156,7 +169,7 @@ def diff(
             for name, array in against.items()
         ]
     loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
-    title = call.title or call.op.name
+    title = str(quantized or call.title or call.op.name)
     return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
 
 
@@ -177,12 +190,16 @@ def check_cases(
     rows: list[DiffRow] = []
     failed: Counter[tuple[Any, ...]] = Counter()
     found = [(name, guarded(module)) for name, module in dispatch.find_backends(modules)]
+    plain_ones = [pair for pair in found if not hasattr(pair[1], "SCHEME")]
     for case in (case for case in (find_cases() if cases is None else cases) if case.takes(dtype, data)):
         say(f"{case.name}, {dtype} {data}")
+        for name, module in found:
+            if hasattr(module, "SCHEME"):
+                rows += _quantized_rows(name.rpartition(".")[2], module, case, data, kinds, tolerance)
         large = "small" not in case.tags
         for number, problem in enumerate(case.problems(dtype, data)):
             call = problem.call
-            able = [each for each in found if call.geometry.rank in ranks_of(each[1])]
+            able = [each for each in plain_ones if call.geometry.rank in ranks_of(each[1])]
             if call.kind not in kinds or not able:
                 continue
             explain_cell = partial(explain, problem.op, *problem.args, **problem.kwargs)
@@ -198,8 +215,10 @@ def check_cases(
                         continue
                     rows += _backend_rows(label, module, algorithms, truth, {}, timed=False)
                     if rows[-1].diagnosis and not hurried():
-                        fresh = next(islice(case.problems(dtype, data, " again"), number, None)).call
-                        rows[-1] = _confirmed(rows[-1], module, algorithms[0], fresh, tolerance)
+                        again = next(islice(case.problems(dtype, data, " again"), number, None)).call
+                        want = float64_result(again).astype(again.first.dtype)
+                        fresh = Truth(again, want, None, tolerance)
+                        rows[-1] = _confirmed(rows[-1], module, algorithms[0], fresh)
                     failed[what] += rows[-1].passed is False
     return rows
 
@@ -207,12 +226,29 @@ def check_cases(
 ALONE = "with these numbers alone"
 
 
-def _confirmed(row: DiffRow, module: Any, algorithm: Algorithm, call: Call, tolerance: Tolerance) -> DiffRow:
+def _quantized_rows(
+    name: str, module: Any, case: Case, data: str, kinds: Iterable[Kind], tolerance: Tolerance
+) -> Iterator[DiffRow]:
+    """Run quantized calls with the shapes of a case on a kernel of a scheme, if it has the function."""
+    sizes = module.SCHEME, module.TYPES
+    again = quantized_calls(case, *sizes, f"{data} again")
+    for (words, call), (_, other) in zip(quantized_calls(case, *sizes, data), again, strict=False):
+        if call.call.kind in kinds and hasattr(module, str(call.call.kind)):
+            truths = (
+                Truth(each.integers, each.run_canonical("numpy"), tolerance=tolerance, quantized=each)
+                for each in (call, other)
+            )
+            label = f"{name}: {case.op}: {case.name}, {words}"
+            for row in _backend_rows(label, module, module.ALGORITHMS, next(truths), {}, timed=False):
+                confirms = row.diagnosis and not hurried()
+                yield _confirmed(row, module, module.ALGORITHMS[0], next(truths)) if confirms else row
+
+
+def _confirmed(row: DiffRow, module: Any, algorithm: Algorithm, truth: Truth) -> DiffRow:
     """Return a row without its name where that does not explain what a backend makes of other numbers."""
     name = row.diagnosis
     with suppress(Exception):  # it fails in another way: nothing is known of the name
-        got = np.asarray(dispatch.run_canonical(locked(call), module, algorithm.name))
-        truth = Truth(call, float64_result(call).astype(got.dtype), None, tolerance)
+        got = np.asarray(truth.run(module, algorithm.name, None))
         failure = truth._failure(got, truth.bound(algorithm.error))
         if name and failure.bad.any() and not explains(name.code, failure):
             notes = row.note, f"{ALONE}, {name}"
@@ -256,6 +292,7 @@ class Truth:
         tolerance: the error that is allowed beside the bound.
         activation: the activation that ``want`` has, which a `Call` does not say.
         thorough: whether all pairs of mistakes are tried on what fails.
+        quantized: the quantized call whose sums the call computes, or None.
     """
 
     def __init__(
@@ -266,9 +303,10 @@ class Truth:
         tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
         activation: str | None = None,
         thorough: bool = False,
+        quantized: QuantizedCall | None = None,
     ) -> None:
         self.call, self.want, self._explain, self._thorough = call, want, explain_cell, thorough
-        self.tolerance, self.activation = tolerance, activation
+        self.tolerance, self.activation, self.quantized = tolerance, activation, quantized
 
     # what an equal result does not need takes longer than many a backend
     @cached_property
@@ -399,7 +437,14 @@ class Truth:
         return largest_of_many(bounds.judge(got, self.want, self.bound("direct"), sizes, self.call.terms))
 
     def _failure(self, got: np.ndarray, bound: np.ndarray, held: float | None = None) -> Failure:
-        return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu", held)
+        relu = self.activation == "relu"
+        return Failure(self.call, got, self.want, bound, self.tolerance, relu, held, self.quantized)
+
+    def run(self, module: Any, algorithm: str, precision: Any) -> np.ndarray:
+        """Return what a backend's algorithm gives, as a backend returns it."""
+        if self.quantized is not None:
+            return self.quantized.run_canonical(module)
+        return dispatch.run_canonical(locked(self.call), module, algorithm, precision)
 
 
 class WideTruth(Truth):
@@ -422,6 +467,7 @@ def check_comparison(call: Call) -> None:
     check_bytes(nbytes, f"comparing a result of {list(call.backend_shape)}")
 
 
+_SUMS = Algorithm("", "the exact sums of a quantized call, in the type that its numbers need")
 # only the comparison with the unrounded sum tells this
 _LAST_ROUNDING = (
     "each cell is next to the exact sum, but not always what it rounds to: truncated, or rounded twice"
@@ -503,7 +549,7 @@ def _backend_rows(
     options: Mapping[str, Any],
     timed: bool = True,
 ) -> Iterable[DiffRow]:
-    call, precision = locked(truth.call), options.get("precision")
+    call, precision = truth.call, options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
         of_dtype = f" for {call.first.dtype.name}" if hasattr(module, str(call.kind)) else ""
         yield DiffRow(name, "", None, note=f"has no {call.kind}{of_dtype}")
@@ -515,11 +561,11 @@ def _backend_rows(
             continue
         try:
             start = record.clock()
-            result = dispatch.run_canonical(call, module, algorithm.name, precision)
+            result = truth.run(module, algorithm.name, precision)
             seconds: float | None = record.clock() - start if timed else None
             if seconds is not None and seconds < 1:  # the first run fills caches
                 start = record.clock()
-                dispatch.run_canonical(call, module, algorithm.name, precision)
+                truth.run(module, algorithm.name, precision)
                 seconds = record.clock() - start
             result = np.asarray(result)
         except Exception as error:  # a backend under test may do anything; a diff reports it

@@ -13,6 +13,7 @@ import numpy as np
 from ..core.calls import Call
 from ..core.dtypes import FORMATS, FloatFormat, is_integer
 from ..core.slabs import slab
+from ..quantized.calls import QuantizedCall
 from ..truth import bounds
 from ..truth.exact import float64_result
 
@@ -57,6 +58,7 @@ class Failure:
         bound: the error bound that ``got`` did not keep, cell by cell, the tolerance aside.
         tolerance: what is allowed beside it.
         activated: whether a relu belongs to the call.
+        quantized: the quantized call whose sums the call computes, or None.
         held: what ``out`` held before the call in every cell, or None if that is not known.
         work: what the search for its mistake may still evaluate.
     """
@@ -68,6 +70,7 @@ class Failure:
     tolerance: Tolerance = field(default_factory=Tolerance)
     activated: bool = False
     held: float | None = None
+    quantized: QuantizedCall | None = None
     work: Work = field(default_factory=Work)
 
     def affords(self, products: float) -> bool:
@@ -84,15 +87,21 @@ class Failure:
 
     @cached_property
     def exact(self) -> np.ndarray:
-        """The result in float64, or in the integer type, without the activation."""
+        """The result in float64, or in the integer type, without the activation; the sums if quantized."""
         with np.errstate(all="ignore"):
             return float64_result(self.call)
 
     @property
     def digits(self) -> int:
         """How many bits a number of the type has."""
-        dtype = self.call.first.dtype
+        dtype = self.call.first.dtype if self.quantized is None else self.want.dtype
         return 8 * dtype.itemsize if is_integer(dtype) else FORMATS[dtype.name].precision
+
+    def finished(self, sums: np.ndarray) -> Any:
+        """Return what the call makes of its sums: they are rescaled, or its activation is applied."""
+        if self.quantized is not None:
+            return self.quantized.rescaled(sums.astype(np.int64))
+        return relu(sums) if self.activated else sums
 
     def allows(self, got: np.ndarray, guess: np.ndarray, limits: np.ndarray, sizes: Any = 0.0) -> np.ndarray:
         """Return which cells lie within a limit, or within the tolerance, of a guess."""
@@ -111,7 +120,8 @@ class Mistake:
         call: the call with the mistake in it.
         view: what the mistake makes of the call's result, or None.
         moves: whether ``view`` moves numbers to other cells; if not, it knows only the channel of a number.
-        activated: whether the activation of the call, if there is one, is applied.
+        activated: whether the activation of the call, if there is one, is applied; of a quantized call
+            whether ``view`` is of its sums, which are rescaled then, or gives the numbers of the result.
         rounded: the format that the result is rounded to, or None.
         summed_in: the type in which the sums are formed, "" for the call's.
         slack: an error that is allowed beside the bound, because a number was read off the result.

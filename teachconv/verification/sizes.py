@@ -28,7 +28,7 @@ from ..support.progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnosing import Diagnosis, diagnose, thread_time
-from .failures import Failure, relu
+from .failures import Failure
 
 _SECONDS = 0.5  # for other arguments; a machine that is busy with others does not count
 _AT_LEAST = 4  # other arguments are looked at, however long that takes
@@ -50,7 +50,10 @@ def diagnose_shape(case: Failure, asked: Callable[..., Any] | None = None) -> Di
     say("looking for what gives this shape")
     fits: list[tuple[str, str, Failure]] = []
     for code, words, other, got in chain(
-        _reordered(case), _varied(case.got, asked), _rounded_up(case), _other_direction(case)
+        _reordered(case),
+        _varied(case.got, asked),
+        _rounded_up(case),
+        () if case.quantized else _other_direction(case),
     ):
         as_other = _as_of(case, other, got)
         fits.append((code, f"{sizes}{list(call.result_shape)}: {words} this size", as_other))
@@ -70,7 +73,7 @@ def diagnose_shape(case: Failure, asked: Callable[..., Any] | None = None) -> Di
 def _as_of(case: Failure, call: Call, got: np.ndarray) -> Failure:
     """A result as that of another call; the bound is doubled, as both have an error."""
     want = float64_result(call)
-    want = (relu(want) if case.activated else want).astype(call.first.dtype)
+    want = case.finished(want).astype(call.first.dtype)
     bound = np.zeros(want.shape)
     if not is_integer(want.dtype):
         bound = np.maximum(2 * bounds.direct(abs_sum(call), call.terms, want.dtype), np.max(case.bound))
@@ -107,7 +110,7 @@ _NUMBERS: dict[str, Sequence[Any]] = {  # what one axis may have
 
 def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Found]:
     """The caller's call with other arguments where they give the shape of what was found."""
-    if not isinstance(asked, partial):
+    if not isinstance(asked, partial) or asked.args[0] not in FUNCTIONS:
         return
     op, args, until = asked.args[0], asked.args[1:], thread_time() + _SECONDS
     given = nn_ops.bind(op, args, asked.keywords).arguments

@@ -1,11 +1,13 @@
 """Every row of the table of diagnoses is found by its own example; other explanations are not made up."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers import broken, mostly_slow
+from quantized import by_hand
 
 import teachconv as tc
 from teachconv.backends import numpy_backend
@@ -60,6 +62,8 @@ def aligned(x):
 
 
 SAID = {
+    "bordered": lambda array: np.pad(array, ((0, 0), (1, 1), (1, 1), (0, 0))),
+    "in_16_bits": partial(by_hand.convolve, accumulate=by_hand.wrap16),
     "sum16": sum16,
     "overwritten": overwritten,
     "nc4hw4": nc4hw4,
@@ -71,6 +75,19 @@ SAID = {
 }
 
 
+def int8_of(arrays):
+    """The arrays in int8, so that sums exceed 16 bits and results the ends of the type."""
+    x, w, b = (arrays[name] for name in "xwb")
+    w_scale = 0.005 * (1 + np.arange(len(b), dtype="float32") % 5)
+    facts = {"x_scale": 0.01, "x_zero_point": -11, "w_scale": w_scale, "y_scale": 0.06, "y_zero_point": -20}
+    return {
+        "xq": np.clip(np.rint(x / 0.01), -128, 127).astype("int8"),
+        "wq": np.clip(np.rint(w / 0.015), -127, 127).astype("int8"),
+        "bq": np.rint(b * 2000).astype("int32"),
+        "facts": facts | {"scheme": "tflite"},
+    }
+
+
 def names_of(size):
     """The names that an example may use."""
     images, rows, cols, depth, outs = SIZES[size]
@@ -79,6 +96,7 @@ def names_of(size):
         "w": make_array((3, 3, depth, outs), "float32", "normal", "w"),
         "b": make_array((outs,), "float32", "normal", "b"),
     }
+    arrays |= int8_of(arrays)
     numpy = {name: getattr(np, name) for name in np.__all__ if name not in ("bool", "long", "ulong")}
     return numpy | {name: getattr(tc, name) for name in tc.__all__} | arrays | SAID
 

@@ -1,0 +1,232 @@
+"""Mistakes of hand-written int8 kernels are named by `diff`, at three sizes; the kernels are in quantized/by_hand.py."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from quantized import by_hand
+from quantized.by_hand import convolve
+
+import teachconv as tc
+
+SIZES = [(1, 7, 6, 3, 5), (2, 9, 8, 4, 6), (1, 12, 13, 8, 10)]  # images, rows, columns, in and out channels
+SMALL, TIES, USUAL, FULL, LARGE = 6, 5, 40, 60, 100  # how large the numbers of x and w are
+CONV = tc.quantized.conv2d
+
+
+def drawn(size, spread):
+    """Arrays with numbers up to about ``spread``, and scales with which the results fill int8, and a little more."""
+    images, rows, cols, depth, outs = SIZES[size]
+    rng = np.random.default_rng(size)
+    x = np.clip(rng.normal(-9, spread, (images, rows, cols, depth)), -128, 127).astype("int8")
+    w = np.clip(rng.normal(0, spread, (3, 3, depth, outs)), -127, 127).astype("int8")
+    sums = spread**2 * (9 * depth) ** 0.5
+    w_scale = np.float32(0.004 * (1 + rng.permutation(outs) / 2))
+    if spread == TIES:
+        w_scale = np.float32(2.0 ** -rng.integers(6, 9, outs))
+    bias = np.int32(rng.normal(0, sums / 2, outs))
+    facts = {"x_scale": 0.02, "x_zero_point": -9, "w_scale": w_scale, "y_zero_point": 14, "scheme": "tflite"}
+    y_scale = np.float32(0.02 * w_scale.max() * sums / (110 if spread == FULL else 50))
+    if spread == TIES:
+        facts, y_scale = facts | {"x_scale": 2.0**-4}, 2.0**-8
+    return x, w, bias, facts | {"y_scale": float(y_scale)}
+
+
+def row(x, w, bias, facts, got, op=CONV, **more):
+    return tc.diff(op, x, w, bias, padding="SAME", backends=[], against=got, **facts, **more).rows[0]
+
+
+def by_float32(total, multiplier):
+    return np.rint(np.float32(total) * np.float32(multiplier)).astype("int64")
+
+
+def exactly(total, multiplier):
+    """The products as Python's integers over 2**60."""
+    scaled = np.array([round(float(real) * 2**60) for real in multiplier], object)
+    return total.astype(object) * scaled
+
+
+def single(total, multiplier):
+    return (exactly(total, multiplier) + 2**59 >> 60).astype("int64")
+
+
+def single_away(total, multiplier):
+    product = exactly(total, multiplier)
+    return (np.sign(product) * (abs(product) + 2**59 >> 60)).astype("int64")
+
+
+def truncated(total, multiplier):
+    product = exactly(total, multiplier)
+    return (np.sign(product) * (abs(product) >> 60)).astype("int64")
+
+
+def shifted(numbers, bits):
+    return numbers >> bits
+
+
+def wrap(numbers):
+    return (numbers + 128) % 256 - 128
+
+
+def by_columns(total, multiplier):
+    """The multiplier of a column, not of a channel."""
+    return np.stack([by_hand.rescale(total[:, :, c], multiplier[c]) for c in range(total.shape[2])], 2)
+
+
+def before_the_bias(x, w, bias, **facts):
+    """The bias is rescaled by itself, and added to numbers that are saturated already."""
+    product = facts["x_scale"] * facts["w_scale"] / facts["y_scale"]
+    return by_hand.saturate(convolve(x, w, 0 * bias, **facts) + np.rint(bias * product).astype("int64"))
+
+
+# name, the spread of the numbers, the code of the diagnosis, and the kernel with the mistake in it
+KERNELS = {
+    "border of zeros": (USUAL, "zero_padding", partial(convolve, border=0)),
+    "x_zero_point ignored": (USUAL, "zero_point", partial(convolve, minus=0)),
+    "x_zero_point ignored, border skipped": (USUAL, "zero_point", partial(convolve, minus=0, border=0)),
+    "input_offset of the other sign": (USUAL, "zero_point", partial(convolve, minus=9)),
+    "input_offset of the other sign, border skipped": (USUAL, "zero_point", partial(convolve, minus=9, border=9)),
+    "y_zero_point forgotten": (USUAL, "zero_point", partial(convolve, plus=0)),
+    "y_zero_point negated": (USUAL, "zero_point", partial(convolve, plus=-14)),
+    "one multiplier": (USUAL, "one_scale", lambda *a, w_scale, **f: convolve(*a, w_scale=w_scale[[0] * len(w_scale)], **f)),
+    "multipliers off by one": (USUAL, "scale_axis", lambda *a, w_scale, **f: convolve(*a, w_scale=np.roll(w_scale, 1), **f)),
+    "builtin": (SMALL, "rounding(tflite_builtin)", partial(convolve, rescale=partial(by_hand.rescale, last=by_hand.half_up))),
+    "single rounding": (TIES, "rounding(tflite_single)", partial(convolve, rescale=single)),
+    "half away from zero, once": (TIES, "rounding(half away)", partial(convolve, rescale=single_away)),
+    "in float32, half to even": (TIES, "rounding(onnx)", partial(convolve, rescale=by_float32)),
+    "truncated": (SMALL, "rounding(truncation)", partial(convolve, rescale=truncated)),
+    "last shift truncated": (SMALL, "rounding(last shift)", partial(convolve, rescale=partial(by_hand.rescale, last=shifted))),
+    "high half truncated": (SMALL, "rounding(high half)", partial(convolve, rescale=partial(by_hand.rescale, first=shifted))),
+    "shift too large": (USUAL, "multiplier_shift", partial(convolve, rescale=partial(by_hand.rescale, more=1))),
+    "saturates at -127": (FULL, "saturation", partial(convolve, finish=partial(by_hand.saturate, low=-127))),
+    "wraps around": (FULL, "saturation", partial(convolve, finish=wrap)),
+    "saturates before the bias": (FULL, "saturation", before_the_bias),
+    "bias in steps of w_scale": (USUAL, "bias_scale", lambda x, w, b, **f: convolve(x, w, np.rint(b * f["x_scale"]), **f)),
+    "bias in steps of x_scale": (USUAL, "bias_scale", lambda x, w, b, **f: convolve(x, w, np.rint(b * f["w_scale"]), **f)),
+    "bytes of x without a sign": (USUAL, "other_type", lambda x, *a, **f: convolve(x.view("uint8"), *a, **f)),
+    "bytes of w without a sign": (USUAL, "other_type", lambda x, w, *a, **f: convolve(x, w.view("uint8"), *a, **f)),
+    "bytes of y without a sign": (USUAL, "other_type", lambda *a, **f: convolve(*a, **f).astype("int8").view("uint8")),
+    "x moved to uint8, its zero point not": (USUAL, "zero_point_moved", lambda x, *a, **f: convolve(np.int16(x) + 128, *a, **f)),
+    "y moved to uint8": (USUAL, "zero_point_moved", lambda *a, **f: convolve(*a, **f) + 128),
+    "16 bits that wrap": (LARGE, "accumulator_16_bits", partial(convolve, accumulate=by_hand.wrap16)),
+    "16 bits that saturate": (LARGE, "accumulator_16_bits", partial(convolve, accumulate=by_hand.clip16)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", range(len(SIZES)))
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_mistake_is_named(name, size):
+    spread, code, kernel = KERNELS[name]
+    x, w, bias, facts = drawn(size, spread)
+    right = CONV(x, w, bias, padding="SAME", **facts)
+    assert np.array_equal(convolve(x, w, bias, **facts), right)
+    found = row(x, w, bias, facts, kernel(x, w, bias, **facts))
+    assert found.passed is False
+    assert found.diagnosis is not None, found
+    assert found.diagnosis.code == code
+
+
+@pytest.mark.parametrize("size", range(len(SIZES)))
+@pytest.mark.parametrize(("wrong", "words"), [(0, "is ignored"), (-5, "is added and not taken off")])
+def test_the_zero_point_of_the_filter_is_named(wrong, words, size):
+    x, w, bias, facts = drawn(size, USUAL)
+    y_scale = float(2.0 ** np.rint(np.log2(facts["y_scale"])))
+    facts |= {"scheme": "onnx", "x_scale": 2.0**-6, "y_scale": y_scale}  # the product of the scales is exact
+    kernel = partial(convolve, x, w, bias, rescale=by_float32, **facts)
+    assert np.array_equal(kernel(minus_w=5), CONV(x, w, bias, padding="SAME", w_zero_point=5, **facts))
+    found = row(x, w, bias, facts, kernel(minus_w=wrong), w_zero_point=5).diagnosis
+    assert found.code == "zero_point"
+    assert f"zero point of w {words}" in found.sentence
+
+
+@pytest.mark.parametrize("size", range(len(SIZES)))
+def test_the_clamps_of_activations_are_named(size):
+    x, w, bias, facts = drawn(size, USUAL)
+    facts |= {"x_scale": 4 * facts["x_scale"], "y_scale": 4 * facts["y_scale"], "y_zero_point": -14}
+    six = int(np.floor(6 / np.float32(facts["y_scale"]) + 0.5))
+    for activation, least, most, code in (
+        ("relu", 0, 127, "relu_clamp"),
+        ("relu", -128, 127, "relu_clamp"),
+        (None, -14, 127, "relu_clamp"),
+        ("relu6", -14, 127, "relu6_clamp"),
+        ("relu6", -14, six, "relu6_clamp"),
+        ("relu6", -14, 6, "relu6_clamp"),
+    ):
+        got = convolve(x, w, bias, **facts, finish=partial(by_hand.saturate, low=least, high=most))
+        assert row(x, w, bias, facts, got, activation=activation).diagnosis.code == code, (activation, least)
+
+
+@pytest.mark.parametrize("size", range(len(SIZES)))
+def test_depthwise_multipliers_in_the_other_order_are_named(size):
+    """A depthwise convolution is a dense one whose other weights are 0."""
+    x, w, _, facts = drawn(size, USUAL)
+    depth = x.shape[-1]
+    own = w[..., :3]
+    dense = np.zeros((3, 3, depth, 3 * depth), "int8")
+    for channel in range(depth):
+        dense[:, :, channel, 3 * channel : 3 * channel + 3] = own[:, :, channel]
+    scales = np.float32(np.linspace(0.004, 0.02, 3 * depth))
+    facts |= {"w_scale": scales, "y_scale": facts["y_scale"] / 2}
+    bias = np.zeros(3 * depth, "int32")
+    right = tc.quantized.depthwise_conv2d(x, own, bias, padding="SAME", **facts)
+    assert np.array_equal(convolve(x, dense, bias, **facts), right)
+    facts_of_wrong = facts | {"w_scale": scales.reshape(depth, 3).T.ravel()}
+    got = convolve(x, dense, bias, **facts_of_wrong)
+    found = row(x, own, bias, facts, got, tc.quantized.depthwise_conv2d).diagnosis
+    assert found.code == "scale_axis"
+    assert "(multiplier, channel)" in found.sentence
+
+
+@pytest.mark.parametrize("size", range(1, len(SIZES)))
+def test_multipliers_along_another_axis_are_named(size):
+    x, w, bias, facts = drawn(size, USUAL)
+    x, w, bias = x[:, :, : w.shape[3]], w, 0 * bias
+    found = row(x, w, bias, facts, convolve(x, w, bias, **facts, rescale=by_columns)).diagnosis
+    assert found.code == "scale_axis"
+    assert "axis 2" in found.sentence
+
+
+def test_multipliers_of_the_input_channels_are_named():
+    x, w, bias, facts = drawn(2, USUAL)
+    w, bias, facts["w_scale"] = w[..., :8], bias[:8], facts["w_scale"][:8]
+    real = np.float64(np.float32(facts["x_scale"])) * facts["w_scale"] / np.float32(facts["y_scale"])
+    sums = tc.conv2d(x.astype("float64") + 9, w * real[:, None], padding="SAME") + bias * real
+    found = row(x, w, bias, facts, np.clip(np.rint(sums) + 14, -128, 127)).diagnosis
+    assert found.code == "scale_axis"
+    assert "input channels" in found.sentence
+
+
+def test_a_geometry_of_a_quantized_call_is_named_too():
+    x, w, bias, facts = drawn(1, USUAL)
+    assert (
+        row(x, w, bias, facts, convolve(x, w[::-1, ::-1], bias, **facts)).diagnosis.code == "flipped_filter"
+    )
+    assert row(x, w, bias, facts, convolve(x, w, 0 * bias, **facts)).diagnosis.code == "bias"
+    moved = np.roll(convolve(x, w, bias, **facts), 1, 2)
+    assert row(x, w, bias, facts, moved).diagnosis.code == "shift(0,1)"
+    mixed = convolve(x, w, bias, **facts)[..., ::-1]
+    assert row(x, w, bias, facts, mixed).diagnosis.code == "permuted_channels"
+
+
+def test_a_step_may_be_allowed_and_backends_are_equal():
+    x, w, bias, facts = drawn(1, USUAL)
+    near = CONV(x, w, bias, padding="SAME", **facts).astype("int32")
+    near[0, 0, 0] += 1
+    report = tc.diff(CONV, x, w, bias, padding="SAME", against=near, **facts)
+    assert [(row.name, row.passed, row.max_abs) for row in report.rows if row.passed is False] == [
+        ("against", False, 1)
+    ]
+    assert {"numpy", "scipy"} < {row.name for row in report.rows}
+    assert tc.diff(CONV, x, w, bias, padding="SAME", against=near, atol=1, **facts).passed
+    wrong = report.rows[-1]
+    assert wrong.diagnosis is None
+    assert f"theirs is {near[0, 0, 0, 0]}" in str(wrong.explanation)
+    assert row(x, w, bias, facts, near[:, 1:]).diagnosis.code == "window"
+
+
+def test_what_diff_cannot_compare_is_refused():
+    x, w, bias, facts = drawn(0, USUAL)
+    with pytest.raises(ValueError, match=r"op, a function of teachconv.quantized, must be .* got 'max_pool'"):
+        tc.diff(tc.quantized.max_pool, x, 2, 2, "VALID", against=x)
+    with pytest.raises(TypeError, match="diff takes no backend: give backends="):
+        tc.diff(CONV, x, w, bias, backend="numpy", **facts)
