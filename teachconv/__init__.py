@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
     from .translation.translating import Translation, resolve
     from .verification.contract import check_backend
+    from .verification.diagnosing import Diagnosis
     from .verification.diffing import diff
     from .verification.gradients import GradientReport, GradientRow, check_gradients
     from .verification.reports import DiffReport, DiffRow
@@ -88,6 +89,7 @@ __all__ = [
     "Conv2DTransposeGeometry",
     "ConvGeometry",
     "ConvTransposeGeometry",
+    "Diagnosis",
     "DiffReport",
     "DiffRow",
     "Explanation",
@@ -196,6 +198,7 @@ _NAMES = {
     "networks.handing": ("translate",),
     "translation.translating": ("Translation", "resolve"),
     "verification.contract": ("check_backend",),
+    "verification.diagnosing": ("Diagnosis",),
     "verification.diffing": ("diff",),
     "verification.reports": ("DiffReport", "DiffRow"),
     "verification.gradients": ("GradientReport", "GradientRow", "check_gradients"),

@@ -1,5 +1,7 @@
 """Stencils on images: every pixel of the result is a weighted sum of pixels near it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 __all__ = ["BLUR", "SOBEL", "correlate", "edges"]
@@ -8,7 +10,12 @@ BLUR = np.outer([1, 2, 1], [1, 2, 1]) / 16
 SOBEL = np.outer([1, 2, 1], [-1, 0, 1])
 
 
-def correlate(image, filters, strides=(1, 1), pads=((0, 0), (0, 0))):
+def correlate(
+    image: np.ndarray,
+    filters: np.ndarray,
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[Sequence[int]] = ((0, 0), (0, 0)),
+) -> np.ndarray:
     """Correlate an image with filters, one shifted copy of the image for each tap.
 
     It computes what :func:`teachconv.conv2d` computes for a batch of one.
@@ -32,8 +39,10 @@ def correlate(image, filters, strides=(1, 1), pads=((0, 0), (0, 0))):
     return result
 
 
-def edges(image):
+def edges(image: np.ndarray) -> np.ndarray:
     """Return how steep a gray image of [rows, cols] is at each pixel."""
     plane = np.asarray(image, np.float64)[:, :, None]
     both = np.stack([SOBEL, SOBEL.T], axis=-1)[:, :, None, :].astype(np.float64)
-    return np.hypot(*np.moveaxis(correlate(plane, both, pads=((1, 1), (1, 1))), -1, 0))
+    down, across = np.moveaxis(correlate(plane, both, pads=((1, 1), (1, 1))), -1, 0)
+    steepness: np.ndarray = np.hypot(down, across)
+    return steepness

@@ -13,7 +13,7 @@ from ..support.errors import no_attribute
 from ..verification.cases import CASES, Case
 from ..verification.invariance import InvarianceReport, check_invariance
 from . import vectors
-from .checking import check, parametrize
+from .checking import Checked, check, parametrize
 from .fuzzing import fuzz
 from .kernels import kernel
 from .programs import process
@@ -21,6 +21,7 @@ from .programs import process
 __all__ = [
     "CASES",
     "Case",
+    "Checked",
     "InvarianceReport",
     "check",
     "check_invariance",

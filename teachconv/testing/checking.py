@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from ..backends import ranks_of
 from ..core.dtypes import FLOATS, INTEGERS
@@ -18,6 +18,7 @@ from ..verification.contract import WAYS, case_rows, told
 from ..verification.diffing import tolerance_of
 from ..verification.reports import DiffReport
 
+_Test = TypeVar("_Test", bound=Callable[..., Any])
 _NAMES = {FORWARD: "", INPUT_GRADIENT: " input gradient", FILTER_GRADIENT: " filter gradient"}
 
 
@@ -154,7 +155,7 @@ def parametrize(
     require: Iterable[str] | str = (),
     rtol: float | None = None,
     atol: float | None = None,
-) -> Any:
+) -> Callable[[_Test], _Test]:
     """Run a pytest test once for each case that a kernel has functions for; ``case`` is its argument.
 
     The id of a test holds the case's name, its dtype, the kind of numbers, and its tags, so that ``-k "groups
@@ -197,4 +198,7 @@ def parametrize(
         for kind in chosen
         if case.takes(dtype, each) and (kind.scatters or "transposed" not in case.tags)
     ]
-    return pytest.mark.parametrize("case", [pytest.param(one, id=one.id) for one in found])
+    mark: Callable[[_Test], _Test] = pytest.mark.parametrize(
+        "case", [pytest.param(one, id=one.id) for one in found]
+    )
+    return mark

@@ -23,6 +23,7 @@ from ..core.geometry import ConvGeometry
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
 from ..core.taps import window
 from ..quantized.calls import scheme_of
+from ..support.argument_types import HasAlgorithms
 from ..support.devices import to_host
 from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word, words_of
 from ..verification.contract import check_guards, cut, every_second_channel, guard_of, is_cut, packed
@@ -103,7 +104,7 @@ def kernel(
     isolate: bool = False,
     seconds: float = 10.0,
     nbytes: int | None = None,
-) -> Any:
+) -> HasAlgorithms:
     """Make a backend of a plain function, so that `check_backend`, `diff` and this kit can run it.
 
     The names of the function's parameters say what they are, in the words of any framework: ``x``, ``input``

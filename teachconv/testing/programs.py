@@ -30,6 +30,7 @@ import numpy as np
 
 from ..core.geometry import ConvGeometry
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind
+from ..support.argument_types import HasAlgorithms
 from ..support.errors import ArgumentError, brief, words_of
 from ..verification.running import Program
 from .kernels import NUMBERS, kernel
@@ -44,7 +45,7 @@ def process(
     kinds: Iterable[str] | str = "conv2d",
     seconds: float = 10.0,
     **options: Any,
-) -> Any:
+) -> HasAlgorithms:
     """Make a backend of a program that is asked by its standard input and answers by its standard output.
 
     The program is started at the first call and again after it has ended. A crash, an answer that comes too

@@ -51,6 +51,26 @@ def _run(command):
 
 
 @pytest.mark.slow  # a checker reads NumPy's types and the whole package
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_what_readme_and_the_other_package_show_passes_strict_types(checker, tmp_path):
+    """As the author of a package that depends on teachconv copies it."""
+    pytest.importorskip(checker)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    _, _, snippet = readme.partition("from teachconv import testing as T\n")
+    text = "import numpy as np\n\nfrom teachconv import testing as T\n" + snippet.partition("```")[0]
+    (tmp_path / "readme.py").write_text(f"# pyright: basic\n{text}", encoding="utf-8")
+    for name in ("stencils.py", "tests/test_stencils.py"):
+        shutil.copy(ROOT / "examples" / "downstream" / name, tmp_path)
+    (tmp_path / "teachconv").symlink_to(ROOT / "teachconv")
+    strict, files = ["--strict", "--follow-imports", "silent"], [path.name for path in tmp_path.glob("*.py")]
+    command = strict if checker == "mypy" else ["--pythonpath", sys.executable]
+    run = [sys.executable, "-m", checker, *command, *files]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
+    assert len(files) == 3
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow  # a checker reads NumPy's types and the whole package
 @pytest.mark.parametrize("errors", [errors_of_mypy, errors_of_pyright])
 def test_right_calls_pass_and_every_wrong_one_is_an_error(errors):
     found = errors()
