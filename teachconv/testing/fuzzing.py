@@ -583,7 +583,7 @@ def _calls(
 def _kinds_in_turn(layers: list[tuple[int, Numbers]]) -> list[tuple[int, Numbers]]:
     """Return layers so that each kind comes once before any comes twice: a kernel may treat each differently.
 
-    A kind has so many multiply-adds, and groups, strides, dilations and taps or not.
+    Layers are of a kind if they have about as many multiply-adds, and the same numbers are above 1.
     """
     turns, counts = list[int](), Counter[tuple[Any, ...]]()
     for macs, numbers in layers:

@@ -49,7 +49,12 @@ _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What went wrong: a code, such as "flipped_filter" or "shift(0,1)", and a sentence that explains it."""
+    """What went wrong, in one row of a report.
+
+    Attributes:
+        code: its name, such as "flipped_filter" or "shift(0,1)".
+        sentence: the explanation.
+    """
 
     code: str
     sentence: str
