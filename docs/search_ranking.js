@@ -19,7 +19,7 @@ const ALSO = [
   ["channels last", "nhwc"], ["conv", "convolution"], ["flip", "correlation"],
   ["field of view", "receptive"], ["fractionally", "transposed"], ["im2col", "matrix"], ["quantised", "quantized"],
   ["separable", "depthwise"], ["slow", "slower"],
-  ["toeplitz", "matrix"], ["1x1", "depthwise"],
+  ["toeplitz", "matrix"], ["unet", "net"], ["1x1", "depthwise"],
 ];
 
 /** The numbers of the pages in an entry of the index: a list, one number, or undefined. */

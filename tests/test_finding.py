@@ -28,6 +28,7 @@ def test_prose_is_what_paragraphs_say(finding):
 def test_the_glossary_gives_its_words_but_the_common_ones(finding):
     words = finding.glossary_words((DOCS / "glossary.md").read_text(encoding="utf-8"))
     assert {"SAME", "ulp", "receptive field", "index law"} <= set(words)
+    assert {"CNN", "ReLU", "bias", "feature map", "U-Net", "kernel size", "feature extraction"} <= set(words)
     assert set(words).isdisjoint(finding.COMMON)
     assert all(word in (DOCS / "glossary.md").read_text(encoding="utf-8") for word in finding.COMMON)
 
