@@ -1,6 +1,7 @@
 """How the pages are found: excerpts, the glossary's words, other projects' names, the sitemap. See docs/finding.py."""
 
 import importlib
+import re
 import xml.etree.ElementTree
 from pathlib import Path
 
@@ -73,6 +74,22 @@ def test_the_sitemap_lists_addresses(finding):
     root = xml.etree.ElementTree.fromstring(text.encode())
     places = [place.text for place in root.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
     assert places == ["https://example.org/a.html", "https://example.org/b.html?x=1&y=2"]
+
+
+def test_an_old_address_leads_to_where_its_text_is(finding):
+    page = finding.moved("answers/old", "howto/new.html#a-part")
+    assert 'content="0; url=../howto/new.html#a-part"' in page
+    assert '<a href="../howto/new.html#a-part">' in page
+    assert 'content="0; url=new.html"' in finding.moved("old", "new.html")
+
+
+def test_every_old_address_leads_to_a_heading(finding):
+    assert finding.MOVED
+    for old, new in finding.MOVED.items():
+        page, _, anchor = new.partition(".html#")
+        headings = re.findall(r"^##* (.*)$", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.MULTILINE)
+        assert not (DOCS / f"{old}.md").exists(), old
+        assert anchor in [nodes.make_id(heading) for heading in headings], new
 
 
 def test_a_card_describes_its_page(finding, monkeypatch):
