@@ -28,6 +28,7 @@ CARD = "_images/explorer.png"  # README's picture
 MOST = 6000  # characters of a page from which an excerpt is taken
 # pages that were merged into others, and where their text is now
 MOVED = {
+    "gradients": "answers/how_gradients_are_computed.html#in-a-graph",
     "answers/as_a_matrix_product": "answers/the_three_steps.html#the-filter-as-a-matrix",
     "answers/why_are_loops_slow": "explanation/ladders.html#why-are-my-loops-10-000-times-slower",
     "howto/work_larger_than_memory": "larger_than_memory.html#in-four-steps",
