@@ -28,6 +28,7 @@ CARD = "_images/explorer.png"  # README's picture
 MOST = 6000  # characters of a page from which an excerpt is taken
 # pages that were merged into others, and where their text is now
 MOVED = {
+    "answers/where_is_gen_nn_ops": "answers/where_is_conv2d_executed.html#where-is-gen-nn-ops",
     "gradients": "answers/how_gradients_are_computed.html#in-a-graph",
     "answers/as_a_matrix_product": "answers/the_three_steps.html#the-filter-as-a-matrix",
     "answers/why_are_loops_slow": "explanation/ladders.html#why-are-my-loops-10-000-times-slower",
