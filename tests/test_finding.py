@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from docutils import nodes
+from node import answers, needs_node
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -100,3 +101,12 @@ def test_a_card_describes_its_page(finding, monkeypatch):
     assert 'property="og:url" content="https://example.org/answers/a.html"' in text
     assert 'content="Says &quot;why&quot;.' in text
     assert max(map(len, text.split("\n"))) < 500
+
+
+@needs_node
+def test_a_word_of_the_glossary_is_the_second_result():
+    ask = answers((), (DOCS / "search_ranking.js").read_text(encoding="utf-8"))
+    pages = [["answers/a", "A", ""], ["answers/b", "B", ""]]
+    others = [["glossary", "Glossary", "#term-U-Net"], ["api/c", "c", "#c"]]
+    for query, places in (("u-net", ["", "#term-U-Net", "", "#c"]), ("net", ["", "", "#c", "#term-U-Net"])):
+        assert [anchor for _, _, anchor in ask("inOrder", query, pages, others)] == places
