@@ -28,12 +28,14 @@ CARD = "_images/explorer.png"  # README's picture
 MOST = 6000  # characters of a page from which an excerpt is taken
 # pages that were merged into others, and where their text is now
 MOVED = {
-    "answers/where_is_gen_nn_ops": "answers/where_is_conv2d_executed.html#where-is-gen-nn-ops",
-    "gradients": "answers/how_gradients_are_computed.html#in-a-graph",
     "answers/as_a_matrix_product": "answers/the_three_steps.html#the-filter-as-a-matrix",
-    "answers/why_are_loops_slow": "explanation/ladders.html#why-are-my-loops-10-000-times-slower",
-    "howto/work_larger_than_memory": "larger_than_memory.html#in-four-steps",
     "answers/choosing_atol_and_rtol": "howto/choose_a_tolerance.html#why-not-allclose",
+    "answers/where_is_gen_nn_ops": "answers/where_is_conv2d_executed.html#where-is-gen-nn-ops",
+    "answers/why_are_loops_slow": "explanation/ladders.html#why-are-my-loops-10-000-times-slower",
+    "gradients": "answers/how_gradients_are_computed.html#in-a-graph",
+    "howto/diff_your_framework": "howto/find_a_bug_in_your_kernel.html#compare-an-output-with-the-reference",
+    "howto/measure": "explanation/speed.html#how-to-measure",
+    "howto/work_larger_than_memory": "larger_than_memory.html#in-four-steps",
     "statement_of_need": "cite.html#statement-of-need",
 }
 # words of the glossary that are too common to be links, or have a second meaning on some pages
