@@ -32,6 +32,7 @@ MOVED = {
     "answers/choosing_atol_and_rtol": "howto/choose_a_tolerance.html#why-not-allclose",
     "answers/where_is_gen_nn_ops": "answers/where_is_conv2d_executed.html#where-is-gen-nn-ops",
     "answers/why_are_loops_slow": "explanation/ladders.html#why-are-my-loops-10-000-times-slower",
+    "gallery": "take_these.html#gallery",
     "gradients": "answers/how_gradients_are_computed.html#in-a-graph",
     "howto/diff_your_framework": "howto/find_a_bug_in_your_kernel.html#compare-an-output-with-the-reference",
     "howto/measure": "explanation/speed.html#how-to-measure",
