@@ -5,6 +5,7 @@
 - The first mention of one of the glossary's words on a page is a link to the glossary.
 - Names of Python, NumPy and others are links to their pages: `other_projects.txt` lists them, so that
   intersphinx needs no network.
+- The address of a page that was merged into another leads there (`MOVED`).
 - Each page has Open Graph tags, which chats and social networks show as a card. Its picture and
   `sitemap.xml` need the address of the pages: set `TEACHCONV_DOCS_ADDRESS` where they are published.
 """
@@ -13,6 +14,7 @@ import functools
 import html
 import json
 import os
+import posixpath
 import re
 import zlib
 from pathlib import Path
@@ -24,6 +26,19 @@ HERE = Path(__file__).parent
 ADDRESS = os.environ.get("TEACHCONV_DOCS_ADDRESS", "")  # such as https://example.org/teachconv/
 CARD = "_images/explorer.png"  # README's picture
 MOST = 6000  # characters of a page from which an excerpt is taken
+# pages that were merged into others, and where their text is now
+MOVED = {
+    "answers/as_a_matrix_product": "answers/the_three_steps.html#the-filter-as-a-matrix",
+    "answers/choosing_atol_and_rtol": "howto/choose_a_tolerance.html#why-not-allclose",
+    "answers/where_is_gen_nn_ops": "answers/where_is_conv2d_executed.html#where-is-gen-nn-ops",
+    "answers/why_are_loops_slow": "explanation/ladders.html#why-are-my-loops-10-000-times-slower",
+    "gallery": "take_these.html#gallery",
+    "gradients": "answers/how_gradients_are_computed.html#in-a-graph",
+    "howto/diff_your_framework": "howto/find_a_bug_in_your_kernel.html#compare-an-output-with-the-reference",
+    "howto/measure": "explanation/speed.html#how-to-measure",
+    "howto/work_larger_than_memory": "larger_than_memory.html#in-four-steps",
+    "statement_of_need": "cite.html#statement-of-need",
+}
 # words of the glossary that are too common to be links, or have a second meaning on some pages
 _COMMON = "algorithm backend block cell crop filter gather kernel padding scale scatter stride window"
 COMMON = frozenset(_COMMON.split())
@@ -61,13 +76,15 @@ def prose(doctree):
 
 
 def write_files(app, error):
-    """Write the excerpts, and the sitemap if the address is known."""
+    """Write the excerpts, a page at each old address, and the sitemap if the address is known."""
     if error or app.builder.name != "html":
         return
     names = sorted(app.env.found_docs)
     words = {name: prose(app.env.get_doctree(name))[:MOST] for name in names}
     text = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
     (Path(app.outdir) / "_static" / "excerpts.js").write_text(f"const EXCERPTS={text};\n", encoding="utf-8")
+    for old, new in MOVED.items():
+        (Path(app.outdir) / f"{old}.html").write_text(moved(old, new), encoding="utf-8")
     if ADDRESS:
         addresses = [ADDRESS + app.builder.get_target_uri(name) for name in names]
         (Path(app.outdir) / "sitemap.xml").write_text(sitemap(addresses), encoding="utf-8")
@@ -80,6 +97,27 @@ def sitemap(addresses):
         '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
     )
     return "\n".join([head, *lines, "</urlset>", ""])
+
+
+def moved(old, new):
+    """Return a page that leads from an old address to a new one, from disk as well.
+
+    Args:
+        old: the name of a page that no longer exists, such as "answers/winograd".
+        new: an address from the root of the pages.
+    """
+    address = posixpath.relpath(new, posixpath.dirname(old) or ".")
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8" />
+<meta name="viewport" content="width=device-width, initial-scale=1" />
+<meta http-equiv="refresh" content="0; url={address}" />
+<title>This page has moved</title>
+</head>
+<body><p><a href="{address}">This page has moved.</a></p></body>
+</html>
+"""
 
 
 def add_card(app, page, template, context, doctree):

@@ -2,8 +2,9 @@
  *
  * Sphinx appends this file to language_data.js (html_search_scorer in conf.py), which the theme loads after Sphinx's
  * searchtools.js. That lists only pages with all the words, and judges a page by its best word. Here every word counts
- * by its rarity (Robertson's idf), more in a title, less on a long page; no word is required. Then follow Sphinx's own
- * results, such as names of the API. Below each page is its sentence with the most of the words that its title lacks.
+ * by its rarity (Robertson's idf), more in a title, less on a long page; no word is required. If the query is a word of the
+ * glossary, that follows the best page. Then follow Sphinx's own results, such as names of the API. Below each page is its
+ * sentence with the most of the words that its title lacks.
  */
 "use strict";
 
@@ -19,7 +20,7 @@ const ALSO = [
   ["channels last", "nhwc"], ["conv", "convolution"], ["flip", "correlation"],
   ["field of view", "receptive"], ["fractionally", "transposed"], ["im2col", "matrix"], ["quantised", "quantized"],
   ["separable", "depthwise"], ["slow", "slower"],
-  ["toeplitz", "matrix"], ["1x1", "depthwise"],
+  ["toeplitz", "matrix"], ["unet", "net"], ["1x1", "depthwise"],
 ];
 
 /** The numbers of the pages in an entry of the index: a list, one number, or undefined. */
@@ -88,6 +89,14 @@ const rankPages = (index, words) => {
   return scored.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, SHOWN);
 };
 
+/** All results in the order in which they are shown: a word of the glossary that was asked for comes second. */
+const inOrder = (query, pages, others) => {
+  const place = `#term-${query.trim().toLowerCase().replaceAll(" ", "-")}`;
+  const isAsked = ([, , anchor]) => anchor.toLowerCase() === place;
+  const rest = others.filter((one) => !isAsked(one)).reverse();
+  return [...pages.slice(0, 1), ...others.filter(isAsked), ...pages.slice(1), ...rest];
+};
+
 /** The sentence of a page's text with the most of the stems that its title lacks: the first one of these. */
 const excerpt = (title, text, stems) => {
   const stemmer = new Stemmer();
@@ -125,6 +134,6 @@ if (typeof Search !== "undefined") { // it begins to search when the page has be
     ]);
     const listed = new Set(pages.map(([name]) => name));
     const others = theirs(query, words, excluded, ...more).filter(([name, , anchor]) => anchor || !listed.has(name));
-    return [...others, ...pages.reverse()]; // Sphinx shows the last one first
+    return inOrder(query, pages, others).reverse(); // Sphinx shows the last one first
   };
 }

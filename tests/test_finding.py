@@ -1,11 +1,13 @@
 """How the pages are found: excerpts, the glossary's words, other projects' names, the sitemap. See docs/finding.py."""
 
 import importlib
+import re
 import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
 from docutils import nodes
+from node import answers, needs_node
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -28,6 +30,7 @@ def test_prose_is_what_paragraphs_say(finding):
 def test_the_glossary_gives_its_words_but_the_common_ones(finding):
     words = finding.glossary_words((DOCS / "glossary.md").read_text(encoding="utf-8"))
     assert {"SAME", "ulp", "receptive field", "index law"} <= set(words)
+    assert {"CNN", "ReLU", "bias", "feature map", "U-Net", "kernel size", "feature extraction"} <= set(words)
     assert set(words).isdisjoint(finding.COMMON)
     assert all(word in (DOCS / "glossary.md").read_text(encoding="utf-8") for word in finding.COMMON)
 
@@ -74,6 +77,22 @@ def test_the_sitemap_lists_addresses(finding):
     assert places == ["https://example.org/a.html", "https://example.org/b.html?x=1&y=2"]
 
 
+def test_an_old_address_leads_to_where_its_text_is(finding):
+    page = finding.moved("answers/old", "howto/new.html#a-part")
+    assert 'content="0; url=../howto/new.html#a-part"' in page
+    assert '<a href="../howto/new.html#a-part">' in page
+    assert 'content="0; url=new.html"' in finding.moved("old", "new.html")
+
+
+def test_every_old_address_leads_to_a_heading(finding):
+    assert finding.MOVED
+    for old, new in finding.MOVED.items():
+        page, _, anchor = new.partition(".html#")
+        headings = re.findall(r"^##* (.*)$", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.MULTILINE)
+        assert not (DOCS / f"{old}.md").exists(), old
+        assert anchor in [nodes.make_id(heading) for heading in headings], new
+
+
 def test_a_card_describes_its_page(finding, monkeypatch):
     assert "og:image" not in finding.card("a", "A", "About.")  # which needs an address
     monkeypatch.setattr(finding, "ADDRESS", "https://example.org/")
@@ -82,3 +101,12 @@ def test_a_card_describes_its_page(finding, monkeypatch):
     assert 'property="og:url" content="https://example.org/answers/a.html"' in text
     assert 'content="Says &quot;why&quot;.' in text
     assert max(map(len, text.split("\n"))) < 500
+
+
+@needs_node
+def test_a_word_of_the_glossary_is_the_second_result():
+    ask = answers((), (DOCS / "search_ranking.js").read_text(encoding="utf-8"))
+    pages = [["answers/a", "A", ""], ["answers/b", "B", ""]]
+    others = [["glossary", "Glossary", "#term-U-Net"], ["api/c", "c", "#c"]]
+    for query, places in (("u-net", ["", "#term-U-Net", "", "#c"]), ("net", ["", "", "#c", "#term-U-Net"])):
+        assert [anchor for _, _, anchor in ask("inOrder", query, pages, others)] == places

@@ -87,7 +87,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         ("Loop over the top left corners of the windows.",
          "x[r : r + k, c : c + k] has the shape [k, k, channels].",
          "Its ravel() is already in the right order."),
-        "answers/as_a_matrix_product",
+        "answers/the_three_steps",
     ),
     Puzzle(
         "col2im",
@@ -123,7 +123,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         ("It is im2col with the arrow reversed: begin with an image of zeros.",
          "Reshape a patch to [k, k, channels].",
          "image[r : r + k, c : c + k] += patch"),
-        "answers/as_a_matrix_product",
+        "answers/the_three_steps",
     ),
     Puzzle(
         "matrix",
@@ -147,7 +147,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         ("How many rows and columns does C have?",
          "Row i holds the weights with which output i reads each input; most are 0.",
          "C[i, i * s + j] = w[j]"),
-        "answers/as_a_matrix_product",
+        "answers/the_three_steps",
     ),
     Puzzle(
         "scatter",

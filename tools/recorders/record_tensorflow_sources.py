@@ -5,7 +5,7 @@
 The Python files are in the package, and so are the headers of the CPU kernel. The definitions of ops and the
 registrations of kernels are in .cc files, which the package does not have; TensorFlow itself is asked for them, and
 its libraries for the names of the .cc files that they were compiled from.
-docs/explanation/how_tensorflow_executes.md and docs/answers/where_is_gen_nn_ops.md show the file.
+docs/explanation/how_tensorflow_executes.md and docs/answers/where_is_conv2d_executed.md show the file.
 """
 
 import json
