@@ -109,6 +109,8 @@ def test_a_tape_is_used_once_unless_it_is_persistent(caplog):
         y = tg.square(x)
         assert float(tape.gradient(y, x)) == 6.0  # inside its own block
         z = y * x  # is no longer recorded
+    with pytest.raises(RuntimeError, match=r"has no records: ask with GradientTape\(persistent=True\)"):
+        tape.why_none(x)  # said that no op had read it
     with tg.GradientTape(persistent=True) as tape:
         tape.watch(x)
         y = x * x

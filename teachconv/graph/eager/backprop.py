@@ -173,7 +173,12 @@ class GradientTape:
 
         Returns:
             Whether it was not watched, no op read it, or the way from it to the target is interrupted.
+
+        Raises:
+            RuntimeError: if the tape was used already and is not persistent: then it has no records.
         """
+        if self._used:
+            raise RuntimeError("the tape was used and has no records: ask with GradientTape(persistent=True)")
         found = self._source(source)
         if id(found) not in self._watched and not getattr(source, "trainable", False):
             return "it was not watched: tape.watch(x) before the computation; a trainable variable needs none"
