@@ -202,6 +202,23 @@ def plain(
     return np.clip(rounded(total, multiplier, shift) + y_zero_point, act_min, act_max).astype("int8")
 
 
+def test_a_quantized_kernel_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
+    (tmp_path / "int8_by_numpy.py").write_text(
+        "import numpy as np\n"
+        "def conv(x, w, x_zero_point, y_zero_point, multiplier, shift, act_min, act_max):\n"
+        "    total = np.einsum('nrci,io->nrco', x.astype('int64') - x_zero_point, w[0, 0].astype('int64'))\n"
+        "    high = (total * multiplier.astype('int64') + 2**30) >> 31\n"
+        "    right = -np.minimum(shift, 0).astype('int64')\n"
+        "    y = np.sign(high) * ((abs(high) + (1 << right) // 2) >> right) + y_zero_point\n"
+        "    return np.clip(y, act_min, act_max).astype('int8')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    kernel = T.kernel("int8_by_numpy:conv", scheme="tflite", isolate=True, seconds=60)
+    report = T.check(kernel, T.Case("1x1", "conv2d", (2, 3, 4, 5), (1, 1, 5, 6)), "int32")
+    report.check()
+    assert len(report.rows) == 4
+
+
 MINE = T.kernel(plain, scheme="tflite")
 
 
