@@ -280,6 +280,22 @@ def test_the_padding_of_a_kernel_without_pads_is_the_zero_point():
     assert seen[0][0, :, :, 0].tolist() == [[-128] * 4, [-128, 7, 7, -128], [-128, 7, 7, -128], [-128] * 4]
 
 
+def test_a_kernel_of_onnx_without_a_zero_point_of_w_runs_some_calls():
+    def kernel(
+        x, w, bias, strides, pads, dilations, groups, x_zero_point, y_zero_point, x_scale, w_scale, y_scale
+    ):
+        total = tc.conv2d(
+            x.astype("int64") - x_zero_point, w.astype("int64"), strides, pads, dilations=dilations
+        )
+        product = np.float32(total if bias is None else total + bias) * ((x_scale * w_scale) / y_scale)
+        return np.clip(np.rint(product) + y_zero_point, 0, 255).astype("uint8")
+
+    mine = T.kernel(kernel, scheme="onnx", types=[("uint8", "int8"), ("uint8", "uint8")])
+    report = tc.check_backend(mine, tags="hand", kinds="conv2d", data="integers")
+    report.check()
+    assert sum(row.passed is True for row in report.rows) >= 6
+
+
 def test_the_drawn_calls_are_hard():
     """Zero points at the ends, -128 * -128, saturation, ties, and scales over six decades."""
     from teachconv.verification.quantized_cases import DRAWN, quantized_calls
