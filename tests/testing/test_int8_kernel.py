@@ -240,6 +240,8 @@ def test_it_is_a_backend_of_the_quantized_ops():
     right = tc.quantized.conv2d(x, w, padding="SAME", **facts)
     assert np.array_equal(tc.quantized.conv2d(x, w, padding="SAME", backend=MINE, **facts), right)
     assert tc.diff(tc.quantized.conv2d, x, w, padding="SAME", backends=[MINE, "numpy"], **facts).passed
+    with pytest.raises(ValueError, match="scheme must be that of the kernel, 'tflite'; got 'onnx'"):
+        tc.quantized.conv2d(x, w, backend=MINE, **facts | {"scheme": "onnx"})
 
 
 def test_what_a_kernel_has_no_parameter_for_is_refused():
