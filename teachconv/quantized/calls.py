@@ -77,6 +77,9 @@ class QuantizedCall:
     def run_canonical(self, backend: Any) -> np.ndarray:
         """Return the result with channels last; of a backend with a ``SCHEME`` what its function gives."""
         if hasattr(backend, "SCHEME"):
+            own = backend.SCHEME
+            if own != self.scheme.name:
+                raise ArgumentError(f"scheme must be that of the kernel, '{own}'; got '{self.scheme.name}'")
             function: Any = getattr(backend, str(self.call.kind))
             facts = {"bias": self.bias, "quantized": self.numbers}
             return np.asarray(function(*self.stored, self.call.geometry, **facts))

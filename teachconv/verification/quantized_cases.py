@@ -23,6 +23,7 @@ class Numbers:
         w_scales: returns scales, one for each of a number of channels.
         activation: its activation.
         at_ends: whether zero points lie at the ends of their types.
+        symmetric: whether that of w is 0, as many kernels want it.
         reach: how far numbers lie from their zero points; 0 for the ends of the type alone.
         fill: how much of the type the results take; above 1 they saturate.
     """
@@ -30,6 +31,7 @@ class Numbers:
     w_scales: Callable[[Any, int], np.ndarray]
     activation: str | None = None
     at_ends: bool = False
+    symmetric: bool = False
     reach: int = 2**16
     fill: float = 0.2
 
@@ -37,9 +39,11 @@ class Numbers:
 DRAWN = {
     "any numbers": Numbers(lambda rng, channels: rng.uniform(0.005, 0.02, channels), "relu"),
     "ties, zero points at the ends": Numbers(
-        lambda rng, channels: 2.0 ** rng.integers(-4, 0, channels), at_ends=True, reach=8
+        lambda rng, channels: 2.0 ** rng.integers(-4, 0, channels), at_ends=True, symmetric=True, reach=8
     ),
-    "scales over six decades": Numbers(lambda rng, channels: 10.0 ** rng.uniform(-6, 0, channels), "relu6"),
+    "scales over six decades": Numbers(
+        lambda rng, channels: 10.0 ** rng.uniform(-6, 0, channels), "relu6", symmetric=True
+    ),
     "ends of the types, saturated": Numbers(
         lambda rng, channels: rng.uniform(0.005, 0.02, channels), at_ends=True, reach=0, fill=2.0
     ),
@@ -81,7 +85,7 @@ def _drawn(
         return np.asarray(rng.integers(least, most + 1, shape), limits.dtype)
 
     x_zero, y_zero = (zero_point(x_limits, wide and law.symmetric) for _ in "xy")
-    w_zero = zero_point(w_limits, law.symmetric)
+    w_zero = zero_point(w_limits, law.symmetric or numbers.symmetric)
     x, w = case.arranged(stored(case.input, x_limits, x_zero)), stored(case.filters, w_limits, w_zero)
     channels = case.geometry.shape_of("input" if OPS[op].transposed else "output")[-1]
     w_scale = numbers.w_scales(rng, channels)

@@ -202,6 +202,23 @@ def plain(
     return np.clip(rounded(total, multiplier, shift) + y_zero_point, act_min, act_max).astype("int8")
 
 
+def test_a_quantized_kernel_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
+    (tmp_path / "int8_by_numpy.py").write_text(
+        "import numpy as np\n"
+        "def conv(x, w, x_zero_point, y_zero_point, multiplier, shift, act_min, act_max):\n"
+        "    total = np.einsum('nrci,io->nrco', x.astype('int64') - x_zero_point, w[0, 0].astype('int64'))\n"
+        "    high = (total * multiplier.astype('int64') + 2**30) >> 31\n"
+        "    right = -np.minimum(shift, 0).astype('int64')\n"
+        "    y = np.sign(high) * ((abs(high) + (1 << right) // 2) >> right) + y_zero_point\n"
+        "    return np.clip(y, act_min, act_max).astype('int8')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    kernel = T.kernel("int8_by_numpy:conv", scheme="tflite", isolate=True, seconds=60)
+    report = T.check(kernel, T.Case("1x1", "conv2d", (2, 3, 4, 5), (1, 1, 5, 6)), "int32")
+    report.check()
+    assert len(report.rows) == 4
+
+
 MINE = T.kernel(plain, scheme="tflite")
 
 
@@ -223,6 +240,8 @@ def test_it_is_a_backend_of_the_quantized_ops():
     right = tc.quantized.conv2d(x, w, padding="SAME", **facts)
     assert np.array_equal(tc.quantized.conv2d(x, w, padding="SAME", backend=MINE, **facts), right)
     assert tc.diff(tc.quantized.conv2d, x, w, padding="SAME", backends=[MINE, "numpy"], **facts).passed
+    with pytest.raises(ValueError, match="scheme must be that of the kernel, 'tflite'; got 'onnx'"):
+        tc.quantized.conv2d(x, w, backend=MINE, **facts | {"scheme": "onnx"})
 
 
 def test_what_a_kernel_has_no_parameter_for_is_refused():
@@ -261,6 +280,22 @@ def test_the_padding_of_a_kernel_without_pads_is_the_zero_point():
     facts = {"x_scale": 1.0, "x_zero_point": -128, "w_scale": 1.0, "y_scale": 8.0, "y_zero_point": 5}
     assert tc.diff(tc.quantized.conv2d, x, w, padding="SAME", backends=kernel, **facts).passed
     assert seen[0][0, :, :, 0].tolist() == [[-128] * 4, [-128, 7, 7, -128], [-128, 7, 7, -128], [-128] * 4]
+
+
+def test_a_kernel_of_onnx_without_a_zero_point_of_w_runs_some_calls():
+    def kernel(
+        x, w, bias, strides, pads, dilations, groups, x_zero_point, y_zero_point, x_scale, w_scale, y_scale
+    ):
+        total = tc.conv2d(
+            x.astype("int64") - x_zero_point, w.astype("int64"), strides, pads, dilations=dilations
+        )
+        product = np.float32(total if bias is None else total + bias) * ((x_scale * w_scale) / y_scale)
+        return np.clip(np.rint(product) + y_zero_point, 0, 255).astype("uint8")
+
+    mine = T.kernel(kernel, scheme="onnx", types=[("uint8", "int8"), ("uint8", "uint8")])
+    report = tc.check_backend(mine, tags="hand", kinds="conv2d", data="integers")
+    report.check()
+    assert sum(row.passed is True for row in report.rows) >= 6
 
 
 def test_the_drawn_calls_are_hard():

@@ -224,6 +224,41 @@ def test_a_step_may_be_allowed_and_backends_are_equal():
     assert row(x, w, bias, facts, near[:, 1:]).diagnosis.code == "window"
 
 
+@pytest.mark.parametrize("way", ["a few cells", "one cell in ten", "a channel", "some rows"])
+def test_errors_that_no_mistake_makes_have_no_name(way):
+    for size in range(len(SIZES)):
+        rng = np.random.default_rng(size)
+        x, w, bias, facts = drawn(size, (SMALL, TIES, USUAL)[size])
+        got = CONV(x, w, bias, padding="SAME", **facts).astype("int32")
+        if way == "a few cells":
+            got.ravel()[rng.choice(got.size, 5, replace=False)] += 1
+        elif way == "one cell in ten":
+            got += rng.integers(-1, 2, got.shape) * (rng.random(got.shape) < 0.1)
+        elif way == "a channel":
+            got[..., 1] += 1
+        else:
+            got[:, 2:4] = rng.integers(-128, 128, got[:, 2:4].shape)
+        assert row(x, w, bias, facts, got).diagnosis is None
+
+
+def test_a_large_layer_takes_seconds_and_is_named():
+    rng = np.random.default_rng(0)
+    x, w = (
+        rng.integers(-128, 128, (1, 40, 41, 32)).astype("int8"),
+        rng.integers(-127, 128, (3, 3, 32, 32)).astype("int8"),
+    )
+    facts = {
+        "x_scale": 0.02,
+        "x_zero_point": 3,
+        "w_scale": 0.01,
+        "y_scale": 0.5,
+        "y_zero_point": 4,
+        "scheme": "tflite",
+    }
+    bordered = CONV(np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), w, **facts)
+    assert row(x, w, None, facts, bordered).diagnosis.code == "zero_padding"
+
+
 def test_what_diff_cannot_compare_is_refused():
     x, w, bias, facts = drawn(0, USUAL)
     with pytest.raises(ValueError, match=r"op, a function of teachconv.quantized, must be .* got 'max_pool'"):
