@@ -123,6 +123,16 @@ PLAYGROUND_MODULES = (
     "playground",
 )
 
+# what the page of a network adds: a call of it opens as the picture of that call
+NETWORK_MODULES = (
+    "call_document",
+    "network_numbers",
+    "network_reach",
+    "network_plane",
+    "network_panels",
+    "network",
+)
+
 
 @lru_cache(maxsize=16)
 def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] | None = None) -> str:
@@ -222,6 +232,26 @@ def page(title: str, data: str, still: str, function: str | None = None, *, whol
     )
     modules = script((*MODULES, "lens") if whole else MODULES, (function,) if function else ())
     return _document(f"{title}: the conv explorer", still, f"{modules}\n{run}", holder)
+
+
+def network_page(title: str, data: str) -> str:
+    """Return the page of a network.
+
+    Args:
+        title: the page's title.
+        data: the network as JSON, escaped for a script element.
+
+    Returns:
+        HTML text.
+    """
+    still = "<p>The picture of a network needs JavaScript: this browser has it disabled.</p>"
+    holder = f'<script type="application/json" id="explorer-data">{data}</script>\n'
+    run = (
+        'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
+        'openNetwork(document.getElementById("explorer"), data);'
+    )
+    modules = script((*MODULES, *NETWORK_MODULES), ("tensorflow.conv2d",))
+    return _document(title, still, f"{modules}\n{run}", holder)
 
 
 def _document(title: str, still: str, module: str, data: str = "") -> str:

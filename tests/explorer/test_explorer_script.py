@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import teachconv.explorer
-from teachconv.explorer.page import MODULES, PLAYGROUND_MODULES, script
+from teachconv.explorer.page import MODULES, NETWORK_MODULES, PLAYGROUND_MODULES, script
 
 SOURCES = Path(teachconv.explorer.__file__).parent / "script"
 MOST_LINES = 450  # of a module that people write
-ALL = (*MODULES, *PLAYGROUND_MODULES)
+ALL = tuple(dict.fromkeys((*MODULES, *PLAYGROUND_MODULES, *NETWORK_MODULES)))
 # what Python writes, and the names that the files rules.d.ts and mistakes.d.ts declare
 WRITTEN = {"rules": {"FRAMEWORKS", "FUNCTIONS", "writtenCall"}, "mistakes": {"MISTAKES"}}
 

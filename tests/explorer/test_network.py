@@ -1,0 +1,324 @@
+"""The page of a network: its numbers are those of the rule in Python and of `explain`, its sets those of a brute-force search."""
+
+from base64 import b64decode
+
+import numpy as np
+import pytest
+from node import answers, needs_node
+
+import teachconv as tc
+from teachconv import keras
+from teachconv.explorer import page
+from teachconv.networks.walking import walk
+
+MODULES = (*page.MODULES, "call_document", "network_numbers", "network_reach")
+
+
+def image(*shape, seed=0):
+    return np.random.default_rng([seed, *shape]).normal(size=shape).astype("float32")
+
+
+def own():
+    """Every layer of a small classifier; batch normalisation has numbers of its own."""
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            layers.Input((8, 8, 1)),
+            layers.Conv2D(4, 3, padding="same", activation="relu", name="conv1"),
+            layers.MaxPooling2D(2),
+            layers.Conv2D(6, 3, padding="same", dilation_rate=2, name="conv2"),
+            layers.BatchNormalization(name="norm"),
+            layers.ReLU(),
+            layers.AveragePooling2D(3, 2, padding="same"),
+            layers.Flatten(),
+            layers.Dense(7, activation="tanh"),
+            layers.Dense(10, activation="softmax", name="answer"),
+        ]
+    )
+    return drawn_weights(model), image(1, 8, 8, 1)
+
+
+def drawn_weights(model):
+    rng = np.random.default_rng(11)
+    for layer in model.layers:
+        shapes = [np.shape(weight) for weight in layer.get_weights()]
+        layer.set_weights(
+            [np.float32(np.abs(rng.normal(size=s)) if len(s) == 1 else rng.normal(size=s)) for s in shapes]
+        )
+    return model
+
+
+def residual():
+    """A sum of two ways, depthwise filters, a concatenation, a mean over the image."""
+    layers = keras.layers
+    start = layers.Input((6, 7, 3))
+    a = layers.Conv2D(4, 3, padding="same", activation="relu", name="first")(start)
+    b = layers.DepthwiseConv2D(3, padding="same", name="deep")(a)
+    c = layers.ReLU()(layers.Add(name="sum")([a, b]))
+    d = layers.Concatenate(name="both")([c, a])
+    e = layers.GlobalAveragePooling2D(name="mean")(layers.Conv2D(5, 1, name="mix")(d))
+    return drawn_weights(keras.Model(start, e)), image(1, 6, 7, 3)
+
+
+def decoder():
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            layers.Input((3, 4, 2)),
+            layers.Conv2DTranspose(
+                3, 3, strides=2, padding="same", activation="relu", use_bias=False, name="up1"
+            ),
+            layers.Conv2DTranspose(2, 4, strides=2, padding="valid", use_bias=False, name="up2"),
+        ]
+    )
+    return drawn_weights(model), image(1, 3, 4, 2)
+
+
+def torch_model():
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    torch.manual_seed(5)
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(3, 2, padding=1),
+        nn.Conv2d(4, 8, 3, groups=2, padding=1),
+        nn.BatchNorm2d(8),
+        nn.LeakyReLU(0.1),
+        nn.ConvTranspose2d(8, 4, 3, stride=2, padding=1, output_padding=1),
+        nn.Flatten(),
+        nn.Linear(4 * 4 * 6, 5),
+    )
+    return model.eval(), image(1, 3, 8, 12)
+
+
+def onnx_model():
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    rng = np.random.default_rng(4)
+    weights = {"w": (4, 1, 3, 3), "b": (4,), "v": (3, 24), "d": (3,)}
+    made = [onnx.numpy_helper.from_array(rng.normal(size=s).astype("float32"), n) for n, s in weights.items()]
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], pads=[1, 0, 1, 2], strides=[2, 1]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("AveragePool", ["r"], ["p"], kernel_shape=[2, 2], strides=[1, 2], pads=[0, 1, 0, 1]),
+        helper.make_node("Flatten", ["p"], ["f"]),
+        helper.make_node("Gemm", ["f", "v", "d"], ["y"], transB=1),
+    ]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "g", [value("x", 1, [1, 1, 5, 4])], [value("y", 1, [1, 3])], initializer=made
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    return model, image(1, 1, 5, 4)
+
+
+NETWORKS = {"own": own, "residual": residual, "decoder": decoder, "torch": torch_model, "onnx": onnx_model}
+
+
+@pytest.fixture(params=NETWORKS, scope="module")
+def network(request):
+    model, x = NETWORKS[request.param]()
+    return tc.explore(model, x)
+
+
+def ask(explorer, function, *arguments):
+    """Call a function of a network of the page, its numbers and the arguments."""
+    text = f"const ran = {function}; const start = (data, ...given) => {{ const network = new Network(data); return ran(network, network.forward(network.input), ...given); }};"
+    return answers(MODULES, text)("start", explorer.data(), *arguments)
+
+
+def cells_of(array, axis):
+    array = np.moveaxis(array, axis, -1)[0] if array.ndim > 2 else array.reshape(-1)
+    return array.reshape((1,) * (3 - array.ndim) + array.shape)
+
+
+@needs_node
+def test_every_layer_has_the_numbers_that_the_model_computed(network):
+    """What each column shows is what the last of its layers returned."""
+    got = ask(network, "(network, values) => values.map((v) => [...v])")
+    columns = network.data()["columns"]
+    assert not [column["name"] for column in columns if column["kind"] == "box"]
+    outputs = {
+        layer.name: cells_of(layer.output, layer.axis) for layer in network.network.layers if layer.computes
+    }
+    seen = 0
+    for column, numbers in zip(columns[1:], got[1:], strict=True):
+        want = outputs[column["name"]] if not column["then"] else None
+        if want is None or column["name"] == "answer":
+            continue
+        seen += 1
+        np.testing.assert_allclose(np.reshape(numbers, want.shape), want, rtol=1e-4, atol=1e-5)
+    assert seen
+    final = np.asarray(network.result)
+    if columns[-1]["then"] == [{"kind": "softmax"}]:
+        got[-1] = np.exp(got[-1]) / np.exp(got[-1]).sum()
+    want = cells_of(final, network.network.axis)
+    np.testing.assert_allclose(np.reshape(got[-1], want.shape), want, rtol=1e-4, atol=1e-5)
+
+
+@needs_node
+def test_forty_cells_of_each_network_are_the_sums_of_explain(network):
+    """Of the numbers that the page itself has before the layer."""
+    rng = np.random.default_rng(8)
+    layers = {layer.name: layer for layer in network.network.layers}
+    columns = network.data()["columns"]
+    sums = [k for k, column in enumerate(columns) if column["kind"].endswith("convolution")]
+    cells = [[int(k), *(int(rng.integers(n)) for n in columns[k]["shape"])] for k in rng.choice(sums, 40)]
+    values, got = ask(
+        network,
+        "(network, values, cells) => [values.map((v) => [...v]), cells.map((cell) => network.evaluated(cell, values).sum)]",
+        cells,
+    )
+    for (k, row, col, channel), value in zip(cells, got, strict=True):
+        column = columns[k]
+        layer = layers.get(column["name"]) or next(
+            v for n, v in layers.items() if n.startswith(column["name"])
+        )
+        before = np.float32(values[column["from"][0]]).reshape(1, *columns[column["from"][0]]["shape"])
+        x = layer.inputs[0]
+        x = (np.moveaxis(before, -1, layer.axis) if x.ndim == 4 and x.size > x.shape[-1] else before).reshape(
+            x.shape
+        )
+        at = (0, row, col, channel)
+        words = dict(layer.arguments)
+        if layer.bias is not None:
+            words["B" if layer.op.__module__.endswith("onnx") else "bias"] = layer.bias
+        explained = tc.explain(layer.op, x, **words, at=cell_names(layer, at))
+        assert value == float(explained.value), (column["name"], at)
+
+
+def cell_names(layer, at):
+    """A cell as `explain` of the layer's function numbers it."""
+    n, row, col, channel = at
+    return (n, channel, row, col) if "dialects" in layer.op.__module__ and layer.axis == 1 else at
+
+
+# ---- what a cell reads and reaches ----
+
+
+def ones(model):
+    """The same model with weights of which no sum of positive numbers is zero: a cell that reads 1 is positive."""
+    for layer in model.layers:
+        names = [weight.name.rpartition("/")[2] for weight in layer.weights]
+        shapes = [np.shape(weight) for weight in layer.get_weights()]
+        zero = ("bias", "beta", "moving_mean")
+        layer.set_weights([np.full(s, n not in zero, "float32") for s, n in zip(shapes, names, strict=True)])
+    return model
+
+
+@pytest.mark.parametrize("make", [own, residual, decoder])
+@needs_node
+def test_what_a_cell_reads_and_reaches_is_what_a_search_through_all_inputs_finds(make):
+    """Every input cell alone is put through the real model, whose weights are ones."""
+    model, x = make()
+    explorer = tc.explore(model, x)
+    columns = explorer.data()["columns"]
+    size = x[0].size
+    every = walk(ones(model), np.eye(size, dtype="float32").reshape(size, *x.shape[1:]))
+    outputs = {layer.name: layer.output for layer in every.layers if layer.computes}
+    depends = []  # of each column: [cells, input cells]
+    for column in columns:
+        made = np.eye(size) if column["kind"] == "input" else outputs[column["name"]]
+        depends.append(made.reshape(size, -1).T > 0)
+    rng = np.random.default_rng(2)
+    picks = [(int(k), int(rng.integers(len(depends[k])))) for k in rng.integers(1, len(columns), 100)]
+    starts = [int(i) for i in rng.integers(0, size, 100)]
+    reads, reached = ask(
+        explorer,
+        """(network, values, picks, starts) => [
+          picks.map(([k, i]) => [...readsOf(network, network.cellAt(k, i)).masks[0]]),
+          starts.map((i) => reachedBy(network, network.cellAt(0, i)).map((mask) => [...mask])),
+        ]""",
+        picks,
+        starts,
+    )
+    for (k, i), mask in zip(picks, reads, strict=True):
+        np.testing.assert_array_equal(np.array(mask, bool), depends[k][i], str((columns[k]["name"], i)))
+    for i, masks in zip(starts, reached, strict=True):
+        for k, mask in enumerate(masks):
+            np.testing.assert_array_equal(
+                np.array(mask, bool), depends[k][:, i], str((columns[k]["name"], i))
+            )
+
+
+@needs_node
+def test_a_window_counts_its_padding():
+    """Worked by hand: behind a pool, row 0 of a 3 x 3 SAME convolution reads rows -2 to 3 + 1 of the image."""
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            layers.Input((8, 8, 1)),
+            layers.Conv2D(1, 3, padding="same"),
+            layers.MaxPooling2D(2),
+            layers.Conv2D(1, 3, padding="same"),
+        ]
+    )
+    got = ask(
+        tc.explore(model, image(1, 8, 8, 1)),
+        "(network) => { const { masks, spans } = readsOf(network, [3, 0, 1, 0]); return [spans[0], spanOf(network, 0, masks[0]), spans[2]]; }",
+    )
+    assert got == [
+        {"rows": [-1, 4], "cols": [-1, 6]},
+        {"count": 35, "sides": [5, 7]},
+        {"rows": [-1, 1], "cols": [0, 2]},
+    ]
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (np.zeros((2, 8, 8, 1)), "x must be one image; got a batch of 2"),
+        (np.full((1, 8, 8, 1), np.nan), r"finite numbers; x\[0, 0, 0, 0\] is nan"),
+        (
+            np.zeros((1, 8, 8, 3), "float32"),
+            r"x of shape \[1, 8, 8, 3\] does not fit the model: .* needs .3, 3, 3, 4",
+        ),
+        (np.zeros((1, 10, 10, 1), "float32"), r"x of shape \[1, 10, 10, 1\] does not fit"),
+        (np.zeros(8), "a batch of one in front"),
+        ([np.zeros((1, 8, 8, 1)), np.zeros((1, 8, 8, 1))], "several inputs"),
+        (None, "x must be an array"),
+    ],
+)
+def test_a_bad_input_is_refused(x, message):
+    model, _ = own()
+    with pytest.raises((ValueError, TypeError), match=message):
+        tc.explore(model, x)
+
+
+def test_what_is_for_calls_only_is_refused_and_at_must_be_inside(tmp_path):
+    model, x = own()
+    with pytest.raises(TypeError, match="story is for the picture of a call"):
+        tc.explore(model, x, story=[])
+    with pytest.raises(TypeError, match="tc.compare"):
+        tc.explore(model, x).beside(padding=1)
+    with pytest.raises(TypeError, match="op must be an op, or a model.*'net.txt'"):
+        tc.explore("net.txt", x)
+    with pytest.raises(ValueError, match="a layer, one of input, conv1"):
+        tc.explore(model, x, at=("conv9", 0, 0, 0))
+    with pytest.raises(IndexError, match=r"inside the layer, \[7, 8, 8, 4\]"):
+        tc.explore(model, x, at=("conv1", 0, 8, 0))
+    with pytest.raises(ValueError, match="budget allows 1,000 B"):
+        tc.explore(model, x, budget=1000)
+    with pytest.raises(ValueError, match="must end in .html"):
+        tc.explore(model, x).save(tmp_path / "page.png")
+    assert tc.explore(model, x, at=("conv1", 1, 2, 3)).data()["at"] == [1, 1, 2, 3]
+
+
+def test_an_answer_is_one_row_of_scores_and_a_box_has_the_numbers_of_the_run():
+    layers = keras.layers
+    maps = keras.Sequential([layers.Input((4, 4, 1)), layers.Conv2D(2, 3)])
+    assert tc.explore(maps, image(1, 4, 4, 1)).data()["answer"] is None
+    model = keras.Sequential(
+        [layers.Input((4, 4, 1)), layers.UpSampling2D(2), layers.Flatten(), layers.Dense(3)]
+    )
+    data = tc.explore(model, image(1, 4, 4, 1)).data()
+    assert data["answer"] == 2
+    assert data["columns"][1]["kind"] == "box"
+    want = np.repeat(np.repeat(image(1, 4, 4, 1), 2, 1), 2, 2)
+    values = np.frombuffer(b64decode(data["columns"][1]["values"]["base64"]), "float32")
+    np.testing.assert_array_equal(values, want.ravel())
