@@ -1,8 +1,8 @@
-"""Inference with a LeNet-like network that was trained by PyTorch, run by the graph runtime.
+"""Inference with a small network that was trained by PyTorch, run by the graph runtime.
 
 After Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, Gradient-based learning applied to document
-recognition, 1998: two layers of convolution and pooling, three dense layers. The weights, 100 images and
-PyTorch's logits are recorded (`teachconv.data.digits`).
+recognition, 1998, but smaller: two layers of convolution and pooling, one dense layer. The weights, 100
+images and PyTorch's logits are recorded (`teachconv.data.digits`).
 """
 
 from __future__ import annotations
@@ -37,12 +37,10 @@ def build(weights: dict[str, np.ndarray]) -> tg.Graph:
                 layer = tg.nn.relu(tg.nn.bias_add(tg.nn.conv2d(layer, filters, padding="SAME"), bias))
                 layer = tg.nn.max_pool(layer, 2, 2, "VALID")
         layer = tg.reshape(layer, [-1, 64])
-        for name in ("dense1", "dense2", "dense3"):
-            with tg.name_scope(name):
-                matrix = tg.Variable(weights[f"{name}/weights"], name="weights")
-                bias = tg.Variable(weights[f"{name}/bias"], name="bias")
-                layer = tg.nn.bias_add(tg.matmul(layer, matrix), bias)
-                layer = layer if name == "dense3" else tg.nn.relu(layer)
+        with tg.name_scope("dense"):
+            matrix = tg.Variable(weights["dense/weights"], name="weights")
+            bias = tg.Variable(weights["dense/bias"], name="bias")
+            layer = tg.nn.bias_add(tg.matmul(layer, matrix), bias)
         logits = tg.identity(layer, name="logits")
         tg.nn.softmax(logits, name="probabilities")
         tg.global_variables_initializer()
@@ -64,7 +62,7 @@ def run(
 
     >>> logits = run("numpy")
     >>> int((logits.argmax(axis=1) == digits()["labels"]).sum())          # of 100
-    99
+    98
     """
     data = digits()
     with tg.Session(build(data), config or tg.ConfigProto(backend=backend)) as session:
@@ -76,7 +74,7 @@ def run(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the network as the options say, and print the log and how many digits are read rightly."""
-    args = graph_options.parse("A trained LeNet-shaped network on 100 digits.", arguments)
+    args = graph_options.parse("A small trained network on 100 digits.", arguments)
     metadata = tg.RunMetadata()
     logits = run(config=graph_options.config(args), run_metadata=metadata)
     graph_options.report(args, metadata)

@@ -23,19 +23,20 @@ def photo() -> np.ndarray:
 
 
 def digits() -> dict[str, np.ndarray]:
-    """Return a small trained network like LeNet, 100 images for it, and PyTorch's outputs for them.
+    """Return a small trained network, 100 images for it, and PyTorch's outputs for them.
 
-    tools/recorders/record_digits.py made the file.
+    Each of the two convolutions is followed by ReLU and a max pool of 2 x 2; the last layer is dense.
+    tools/recorders/record_digits.py trained it and made the file.
 
     Returns:
-        Arrays by name. The weights are float32: ``conv1/filters`` [3, 3, 1, 6] and ``conv1/bias``,
-        ``conv2/...``, ``dense1/weights`` [64, 48] and ``dense1/bias``, ``dense2/...``, ``dense3/...``.
+        Arrays by name. The weights are float32: ``conv1/filters`` [3, 3, 1, 8] and ``conv1/bias``,
+        ``conv2/filters`` [3, 3, 8, 16] and ``conv2/bias``, ``dense/weights`` [64, 10] and ``dense/bias``.
         ``images`` [100, 8, 8, 1] is uint8 from 0 to 16, which the network takes divided by 16;
         ``labels`` is [100], and ``logits``, which PyTorch computed, [100, 10].
 
     >>> data = digits()
     >>> data["images"].shape, data["conv2/filters"].shape
-    ((100, 8, 8, 1), (3, 3, 6, 16))
+    ((100, 8, 8, 1), (3, 3, 8, 16))
     """
     with (
         (files("teachconv") / "data" / "digits.npz").open("rb") as file,

@@ -55,7 +55,7 @@ class NetworkExplorer(Explorer):
         budget: int | None = None,
         scales: Sequence[float] | None = None,
         title: str = "",
-        pad: str = "",
+        pad: bool = False,
     ) -> None:
         self.model, self.title, self.at, self.budget = model, title, at, budget
         self.network = walked(model, network_input(model, x))

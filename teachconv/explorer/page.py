@@ -126,8 +126,10 @@ PLAYGROUND_MODULES = (
 # what the page of a network adds: a call of it opens as the picture of that call
 NETWORK_MODULES = (
     "call_document",
+    "pad",
     "network_numbers",
     "network_reach",
+    "network_why",
     "network_plane",
     "network_panels",
     "network",

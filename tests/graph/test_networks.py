@@ -1,4 +1,4 @@
-"""Real networks on every backend: the photograph through fixed filters, a trained LeNet on digits."""
+"""Real networks on every backend: the photograph through fixed filters, a trained network on digits."""
 
 import json
 from functools import cache

@@ -1,19 +1,26 @@
 // A network drawn whole: its maps, what a cell reads and reaches, its sum, why the answer, and what would change it.
 
+import { callDocument } from "./call_document.js";
 import { h } from "./elements.js";
+import { still } from "./flight.js";
+import { mount } from "./main.js";
 import { chances, Network, ranked, unpackedArray } from "./network_numbers.js";
 import { cellPanel, says, whyPanel } from "./network_panels.js";
 import { Plane } from "./network_plane.js";
 import { cellsOf, outline, reachedBy, readsOf } from "./network_reach.js";
+import { explained, explains, leastChange } from "./network_why.js";
 import { brief } from "./numbers.js";
+import { pad } from "./pad.js";
 import { themeButton } from "./parts.js";
 import { ADDRESSED } from "./present.js";
+import { tuple } from "./python.js";
 
 const NARROW = 800; // pixels of a page whose axes are swapped
-const KEEP = [3, 2, 2, 1]; // lines from the answer, and from each cell that they come from
-const THIN = 0.004; // share of a line that is not drawn
 const WIDEST = 44; // pixels of a line that is the whole positive pile
-const LEVELS = 16; // values of an input cell that are tried between its ends
+const PAD_SIDE = { wide: 208, narrow: 128, caption: 22 }; // pixels of the pad
+const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
+const SEVEN = [[[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]]; // what the page draws itself
+const DRAWS_IN = 1200; // milliseconds in which it does
 
 /** The page of a network. */
 class NetworkApp {
@@ -27,15 +34,25 @@ class NetworkApp {
     this.plane = new Plane(this.network, columns.map((column, k) => (k ? column.largest : data.scale[0])));
     this.plane.hasChances = answer !== null && [...columns[answer].steps, ...columns[answer].then].every(({ kind }) => kind === "softmax");
     this.plane.inked = data.scale[1] >= 0;
+    this.plane.unit = data.pad ? SIXTEENTHS : 1;
+    this.explains = explains(this.network);
     this.cell = null; // the cell that is pointed at
     this.why = null; // the question that is asked
     this.flip = null; // the least change that was found
     this.kept = false; // whether a click selected it
     this.build();
     this.layout();
-    this.readAddress();
+    const isGiven = this.readAddress();
     this.draw();
-    addEventListener("resize", () => { this.layout(); this.draw(); });
+    if (this.pad && !isGiven) this.open();
+    const again = () => { this.layout(); this.draw(); };
+    addEventListener("resize", again);
+    let width = this.net.clientWidth;
+    new ResizeObserver(() => {
+      if (width === this.net.clientWidth) return;
+      width = this.net.clientWidth;
+      again();
+    }).observe(this.net);
     addEventListener("hashchange", () => { this.readAddress(); this.draw(); });
     const themes = () => this.draw();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themes);
@@ -63,9 +80,11 @@ class NetworkApp {
     const tool = (words, act) => h("button", { type: "button", onclick: act }, words);
     const answers = this.network.answer !== null;
     this.tools = h("div", { class: "tools" },
-      answers && this.explains() ? tool("why?", () => this.ask()) : null,
+      data.pad ? tool("clear", () => { this.touched = true; this.select(null); this.pad.clear(); }) : null,
+      answers && this.explains ? tool("why?", () => this.ask()) : null,
       answers && this.network.isWhole ? tool("change its mind", () => this.changeMind()) : null);
-    this.padHolder = h("div", { class: "pad" });
+    this.padHolder = h("div", { class: "pad-holder" });
+    if (data.pad) this.pad = pad(this.padHolder, { onInput: (values) => this.show(Float32Array.from(values)), onFirstTouch: () => { this.touched = true; } });
     this.net = h("div", { class: "net" }, canvas, this.over, this.padHolder);
     this.sum = h("aside", { class: "told", "aria-label": "what is pointed at", "aria-live": "polite" });
     this.foot = h("footer", {});
@@ -78,9 +97,10 @@ class NetworkApp {
     const wide = this.root.clientWidth > NARROW;
     const width = this.net.clientWidth;
     const top = this.net.getBoundingClientRect().top + scrollY;
-    const height = wide ? Math.max(420, Math.min(760, innerHeight - top - 44)) : Math.max(440, innerHeight - top - 150);
-    const pad = { width: wide ? 176 : 0, height: 0 };
-    this.plane.layout(width, height, wide, pad);
+    const height = wide ? Math.max(420, Math.min(760, innerHeight - top - 56)) : Math.max(440, innerHeight - top - 150);
+    const side = this.pad ? (wide ? PAD_SIDE.wide : PAD_SIDE.narrow) : 0;
+    this.padHolder.style.width = `${side}px`;
+    this.plane.layout(width, height, wide, { width: side, height: side && side + PAD_SIDE.caption });
     this.net.style.height = `${this.plane.size.height}px`;
     this.over.setAttribute("viewBox", `0 0 ${this.plane.size.width} ${this.plane.size.height}`);
     Object.assign(this.over.style, { width: `${this.plane.size.width}px`, height: `${this.plane.size.height}px` });
@@ -92,15 +112,40 @@ class NetworkApp {
     this.say();
   }
 
-  /** Another input: every number anew. */
+  /** Another input: every number anew at once, and painted with the next frame. */
   show(input) {
     const start = performance.now();
     this.values = this.network.forward(input);
     this.took = performance.now() - start;
     this.flip = null;
-    if (this.why) this.why = this.explained(ranked(this.scores)[0], null);
-    this.draw();
+    if (this.why) this.why = explained(this.network, this.values, ranked(this.scores)[0], null);
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = null;
+      this.draw();
+    });
     this.tell();
+  }
+
+  /** The page draws a digit itself, until the reader does. */
+  open() {
+    const start = performance.now();
+    const lengths = SEVEN[0].slice(1).map(([x, y], i) => Math.hypot(x - SEVEN[0][i][0], y - SEVEN[0][i][1]));
+    const whole = lengths.reduce((a, b) => a + b, 0);
+    const step = (now) => {
+      if (this.touched) return;
+      const share = still() ? 1 : Math.min(1, (now - start) / DRAWS_IN);
+      let left = share * whole;
+      const points = [SEVEN[0][0]];
+      for (const [i, length] of lengths.entries()) {
+        if (left <= 0) break;
+        const part = Math.min(1, left / length);
+        points.push([0, 1].map((axis) => SEVEN[0][i][axis] + (SEVEN[0][i + 1][axis] - SEVEN[0][i][axis]) * part));
+        left -= length;
+      }
+      this.pad.draw([points]);
+      if (share < 1) requestAnimationFrame(step);
+    };
+    step(start);
   }
 
   get scores() {
@@ -122,7 +167,7 @@ class NetworkApp {
 
   click(event) {
     const cell = this.at(event);
-    if (cell?.[0] === this.network.answer && this.explains()) {
+    if (cell?.[0] === this.network.answer && this.explains) {
       const [win, next] = ranked(this.scores);
       return this.ask(win, cell[3] === win ? next : cell[3]);
     }
@@ -157,103 +202,23 @@ class NetworkApp {
 
   // ---- why, and what would change it ----
 
-  /** Whether the answer is a sum whose products say why. */
-  explains() {
-    const column = this.network.columns[this.network.answer];
-    return column !== undefined && ["convolution", "average pool"].includes(column.kind) && column.then.every(({ kind }) => ["softmax", "sigmoid"].includes(kind));
-  }
-
   ask(win = null, rival = null) {
     const [best] = ranked(this.scores);
-    Object.assign(this, { cell: null, kept: true, why: this.explained(win ?? best, rival) });
+    Object.assign(this, { cell: null, kept: true, why: explained(this.network, this.values, win ?? best, rival) });
     this.mark();
     this.say();
     this.tell();
   }
 
-  /** The difference of two scores as products, and the strongest ways back from it. */
-  explained(win, asked) {
-    const { network, values } = this;
-    const { answer } = network;
-    const rival = asked ?? ranked(this.scores).find((c) => c !== win);
-    const mine = network.taps([answer, 0, 0, win], values);
-    const other = network.taps([answer, 0, 0, rival], values);
-    const differing = network.columns[answer].filters
-      ? mine.list.map((tap, i) => ({ ...tap, weight: tap.weight - other.list[i].weight }))
-      : [...mine.list, ...other.list.map((tap) => ({ ...tap, weight: -tap.weight }))];
-    const list = differing.map((tap) => ({ ...tap, product: tap.value * tap.weight }));
-    const bias = (mine.bias ?? 0) - (other.bias ?? 0);
-    const positive = list.reduce((sum, { product }) => sum + Math.max(0, product), Math.max(0, bias)) || 1;
-    const lines = [];
-    this.grow(lines, [answer, 0, 0, win], list, positive, 1, 0);
-    const margin = this.scores[win] - this.scores[rival];
-    for (const line of lines.filter(({ to }) => to[0] === answer)) {
-      const scores = network.forward(values[0], this.origin(line.from), values.slice(0, line.from[0]))[answer];
-      line.without = scores[win] - scores[rival];
-    }
-    return { win, rival, margin, lines, list, bias, positive };
-  }
-
-  /** Add the strongest lines into a cell, and those into the cells that they come from; a pool passes one. */
-  grow(lines, to, list, positive, wide, depth) {
-    const { network, values } = this;
-    const strong = list.filter(({ product, outside }) => product > 0 && !outside).sort((a, b) => b.product - a.product);
-    for (const tap of strong.slice(0, KEEP[Math.min(depth, KEEP.length - 1)])) {
-      const share = (wide * tap.product) / positive;
-      if (share < THIN) continue;
-      lines.push({ ...tap, from: tap.source, to, share });
-      let cell = tap.source;
-      let column = network.columns[cell[0]];
-      while (cell[0] && column.kind !== "box") {
-        const { winner } = network.evaluated(cell, values);
-        const { list: before, bias } = network.taps(cell, values);
-        const only = winner ?? (before.length === 1 && !column.filters ? before[0] : null);
-        if (!only) {
-          const pile = before.reduce((sum, { product }) => sum + Math.max(0, product), Math.max(0, bias ?? 0)) || 1;
-          this.grow(lines, cell, before, pile, share, depth + 1);
-          break;
-        }
-        lines.push({ ...only, from: only.source, to: cell, share });
-        cell = only.source;
-        column = network.columns[cell[0]];
-      }
-    }
-  }
-
-  /** The cell that a cell passes on: of a pool the one that won. */
-  origin(cell) {
-    const winner = cell[0] ? this.network.evaluated(cell, this.values).winner : null;
-    return winner?.source ? this.origin(winner.source) : cell;
-  }
-
-  /** Find the least change of one input cell with which another class wins: all cells, all values of a grid. */
+  /** Find the least change of one input cell with which another class wins. */
   async changeMind() {
-    const { network, data } = this;
-    const [, least, most] = data.scale;
-    const [low, high] = [Math.min(0, least), most || 1];
     const input = this.values[0];
-    const [win] = ranked(this.scores);
-    const tries = [];
-    for (let i = 0; i < input.length; i++) {
-      for (let n = 0; n <= LEVELS; n++) tries.push([i, low + ((high - low) * n) / LEVELS]);
-    }
-    tries.sort(([i, a], [j, b]) => Math.abs(a - input[i]) - Math.abs(b - input[j]));
-    let pause = performance.now();
-    for (const [n, [i, to]] of tries.entries()) {
-      const changed = input.slice();
-      changed[i] = to;
-      const says = ranked(network.forward(changed)[network.answer])[0];
-      if (says !== win) {
-        this.flip = { cell: network.cellAt(0, i), to: changed[i], was: input[i], says, tries: n, win };
-        break;
-      }
-      if (performance.now() - pause < 30) continue;
-      this.next.textContent = `${n} of ${tries.length} changes tried`;
-      await new Promise((done) => { setTimeout(done); });
-      if (this.values[0] !== input) return; // something else is drawn by now
-      pause = performance.now();
-    }
-    this.flip ??= { cell: null, to: 0, was: 0, says: win, tries: tries.length, win };
+    const found = await leastChange(this.network, input, this.data.scale, (n, all) => {
+      this.next.textContent = `${n} of ${all} changes tried`;
+      return this.values[0] === input; // nothing else is drawn by now
+    });
+    if (!found) return;
+    this.flip = found;
     this.mark();
     this.say();
   }
@@ -275,10 +240,11 @@ class NetworkApp {
 
   titles(k, place, wide) {
     const column = this.network.columns[k];
-    const note = [...column.note, place.left ? `${place.maps.size} of ${column.channels}` : ""].filter(Boolean);
-    const [x, y] = wide ? [place.at, (k ? 0 : place.top - 58) + 14] : [k ? 0 : place.maps.get(0).x, (k ? place.at : 22) - 7];
+    const isRead = this.pad && !k;
+    const note = isRead ? ["ink in blocks of 4 × 4"] : [...column.note, place.left ? `${place.maps.size} of ${column.channels}` : ""].filter(Boolean);
+    const [x, y] = wide ? [place.at, (k ? 0 : place.top - (this.pad ? 46 : 58)) + 14] : [k ? 0 : place.maps.get(0).x, (k ? place.at : 22) - 7];
     const most = wide && !place.bars ? Math.max(14, Math.floor((place.end - place.at) / 6.4)) : 60;
-    const name = column.name.length > most ? `${column.name.slice(0, most - 1)}…` : column.name;
+    const name = isRead ? (wide ? "what the network reads" : "the network reads") : column.name.length > most ? `${column.name.slice(0, most - 1)}…` : column.name;
     const parts = wide
       ? [label(x, y, name), ...note.slice(0, 2).map((line, i) => label(x, y + 17 + 15 * i, line, "faint"))]
       : [label(x, y, `${name} <tspan class="faint">${k ? note.join(", ") : ""}</tspan>`)];
@@ -352,17 +318,39 @@ class NetworkApp {
     if (answer !== null) {
       const [win, second] = ranked(this.scores);
       const shares = this.plane.hasChances ? chances(this.scores) : null;
+      const isBlank = this.pad && !this.values[0].some(Boolean);
+      this.says.hidden = isBlank;
       this.says.textContent = shares ? `${win}, ${percent(shares[win])}` : String(win);
-      this.next.textContent = this.flip ? flipText(this.flip, network) : shares ? `next: ${second}, ${percent(shares[second])}` : `next: ${second}`;
+      this.next.textContent = isBlank ? "with a mouse, a finger or the arrow keys" : this.flip ? flipText(this.flip, network, this.plane.unit) : shares ? `next: ${second}, ${percent(shares[second])}` : `next: ${second}`;
     }
     const panel = this.why ? whyPanel(this, this.why) : this.cell ? cellPanel(this, this.cell) : hints(this);
     this.sum.replaceChildren(...panel.filter(Boolean));
     this.foot.textContent = footText(this, data);
   }
 
-  /** Whether a layer's call opens as the picture of a call. */
-  opens(_) {
-    return false;
+  /** Whether a layer's call opens as the picture of a call: a convolution, of which the page of a call has the words. */
+  opens({ kind, axes }) {
+    return kind === "convolution" && this.data.dtype === "float32" && axes.every(({ in_size }) => in_size > 0);
+  }
+
+  /** Open the call of a cell's layer, with the numbers that it has now. */
+  openCall([k, row, col, channel]) {
+    const { columns } = this.network;
+    const { axes, sources: [source], filters, bias, filterDepth, filterChannels, name, from: [from] } = columns[k];
+    const [rows, cols] = axes;
+    const two = (field) => tuple(rows[field], cols[field]);
+    const words = { strides: two("stride"), padding: tuple(...axes.map((axis) => tuple(axis.pad_before, axis.pad_after))), dilations: two("dilation") };
+    const numbers = this.values[from];
+    const doc = callDocument("tensorflow.conv2d", [[1, ...source], [rows.filter_size, cols.filter_size, filterDepth, filterChannels]], words, {
+      source: ([, r, q, c]) => numbers[(r * source[1] + q) * source[2] + c],
+      filter: ([t, u, i, o]) => filters[((t * cols.filter_size + u) * filterDepth + i) * filterChannels + o],
+    }, [0, row, col, channel]);
+    const inside = h("div", {});
+    const dialog = h("dialog", { class: "call", "aria-label": `the call of ${name}`, onclose: () => dialog.remove() },
+      h("button", { type: "button", class: "close", onclick: () => dialog.close() }, "back to the network"), inside);
+    this.root.append(dialog);
+    dialog.showModal();
+    mount(inside, { call: { ...doc, bias: bias && [...bias] }, variants: { controls: [], table: {}, left_out: 0 }, beside: null, playground: true }, { shows: () => {} });
   }
 
   // ---- the address ----
@@ -370,19 +358,28 @@ class NetworkApp {
   tell() {
     if (!ADDRESSED) return;
     const parts = [];
+    if (this.pad && this.touched) parts.push(`d=${[...this.values[0]].map((value) => Math.round(value * SIXTEENTHS).toString(SIXTEENTHS + 1)).join("")}`);
     if (this.why) parts.push(`why=${this.why.win},${this.why.rival}`);
     if (this.cell) parts.push(`at=${this.cell}`);
-    history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);
+    clearTimeout(this.later); // a browser refuses too many addresses
+    this.later = setTimeout(() => history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search), 200);
   }
 
+  /** Show what the address says; whether it says what is drawn. */
   readAddress() {
+    const drawn = this.pad && /(?:^#|&)d=([0-9a-g]{64})(?=&|$)/.exec(location.hash)?.[1];
+    if (drawn) {
+      this.touched = true;
+      this.values = this.network.forward(Float32Array.from(drawn, (digit) => parseInt(digit, SIXTEENTHS + 1) / SIXTEENTHS));
+    }
     const found = (name) => new RegExp(`(?:^#|&)${name}=([\\d,]+)`).exec(location.hash)?.[1].split(",").map(Number);
     const cell = found("at") ?? (location.hash ? null : this.data.at);
     const why = found("why");
     const { columns, answer } = this.network;
     const column = columns[cell?.[0]];
     if (cell?.length === 4 && column && cell[1] < column.rows && cell[2] < column.cols && cell[3] < column.channels) Object.assign(this, { cell, kept: true, why: null });
-    else if (why?.length === 2 && answer !== null && this.explains() && why.every((c) => c < columns[answer].channels)) this.ask(...why);
+    else if (why?.length === 2 && answer !== null && this.explains && why.every((c) => c < columns[answer].channels)) this.ask(...why);
+    return Boolean(drawn);
   }
 }
 
@@ -411,25 +408,25 @@ function dashed({ maps, cell }, channel, span, { rows, cols }) {
   return `<rect class="dashed" x="${x + span.cols[0] * cell}" y="${y + span.rows[0] * cell}" width="${sides[0]}" height="${sides[1]}"/>`;
 }
 
-function flipText({ cell, to, was, says, tries, win }, network) {
-  if (!cell) return `No single cell changes its mind, of ${tries} changes tried: it stays with ${win}.`;
+function flipText({ cell, to, was, says, tries, win }, network, unit) {
+  if (!cell) return `No change of one cell makes it say anything but ${win}: ${tries.toLocaleString("en")} were tried.`;
   const map = network.columns[0].channels > 1 ? `, map ${cell[3]}` : "";
-  return `The least change: row ${cell[1]}, column ${cell[2]}${map} from ${brief(was)} to ${brief(to)}, and it says ${says}.`;
+  return `The least change: row ${cell[1]}, column ${cell[2]}${map} from ${brief(was * unit)} to ${brief(to * unit)}, and it says ${says}.`;
 }
 
 const hints = (app) => [
   h("h2", {}, "Point at any cell"),
   h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. A dashed frame is padding."),
-  app.network.answer !== null && app.explains() ? h("p", {}, "Click a class at the end to see why the answer is not that one.") : null,
+  app.network.answer !== null && app.explains ? h("p", {}, "Click a class at the end to see why the answer is not that one.") : null,
 ];
 
 /** What is true of the whole page. */
 function footText({ network, values, took }, data) {
   const numbers = values.reduce((sum, list) => sum + list.length, 0).toLocaleString("en");
   const far = network.answer === null ? null : distance(network, network.forward(network.input)[network.answer], data);
-  const theirs = far === null ? "" : ` On the input that the page was made with, ${data.framework} differs from these sums by at most ${far === 0 ? "0" : far.toExponential(1)}.`;
-  const boxes = network.isWhole ? "" : " Layers that this page does not compute show what the model computed.";
-  return `${numbers} numbers, computed on this page${took ? ` in ${took.toFixed(1)} ms` : ""}: sums in float64, each rounded once to ${data.dtype}.${theirs}${boxes}`;
+  const theirs = far === null ? "" : `; what ${data.framework} returned differs by at most ${far === 0 ? "0" : far.toExponential(1)}`;
+  const boxes = network.isWhole ? "" : " A layer that this page does not compute shows what the model computed.";
+  return `${numbers} numbers, computed here${took ? ` in ${took.toFixed(1)} ms` : ""}: sums in float64, each rounded once to ${data.dtype}${theirs}.${boxes}`;
 }
 
 /** How far the scores are from those that the model returned. */

@@ -6,8 +6,9 @@ import { chances, ranked } from "./network_numbers.js";
 import { range } from "./python.js";
 
 const [TOP, BETWEEN, BARS] = [58, 26, 190]; // pixels of the titles, between two columns, and of the answer
+const PAD_CAPTION = 22; // pixels
 const [WIDEST_TITLE, LETTER] = [96, 6.6]; // pixels of a title, and of a letter of it
-const [GAP, LARGEST, LEAST, VECTOR] = [6, 84, 16, 18]; // pixels between maps; of a map; of a cell of a vector
+const [GAP, LARGEST, SMALLEST, VECTOR] = [6, 84, 16, 18]; // pixels between maps; of a map; of a cell of a vector
 const CLASSES = 12; // bars of an answer; of more classes the highest ones are shown
 const SHOWN = [64, 32, 16, 8, 4]; // maps of a column: the first number that fits is used
 const MOST_NUMBERS = 256; // of a vector that are shown
@@ -45,16 +46,16 @@ export class Plane {
     const room = wide ? height - TOP : width;
     const left = wide ? Math.max(pad.width, 1) : 0;
     const side = this.inputSide(input, room, height, wide, pad);
-    const first = Math.max(wide ? left : pad.height, side);
+    const first = Math.max(wide ? left : pad.height, side) + 4;
     const between = wide ? BETWEEN : 24;
     const ends = answer === null ? 0 : wide ? BARS : 64;
-    const free = (wide ? width : height) - first - ends - (inner.length + (answer === null ? 0 : 1)) * between - (wide ? 0 : 22);
+    const free = (wide ? width : height) - first - ends - (inner.length + (answer === null ? 0 : 1)) * between - (wide || pad.height ? 0 : PAD_CAPTION);
     const [one, most] = this.fitted(inner, room, free, wide);
     this.places = [];
     this.places[0] = this.placeInput(input, side, wide, pad, width);
     const used = inner.reduce((sum, k) => sum + this.extent(columns[k], one, most, room, wide), 0);
     const air = wide ? between + Math.max(0, Math.min(40, (free - used) / (inner.length + 1))) : between;
-    let at = (wide ? Math.max(first, this.places[0].end) : first + 22) + air;
+    let at = (wide ? first : first + (pad.height ? 0 : PAD_CAPTION)) + air;
     for (const k of columns.keys()) {
       if (!k) continue;
       if (k === answer) {
@@ -75,19 +76,19 @@ export class Plane {
   inputSide({ channels, rows, cols }, room, height, wide, pad) {
     if (rows * cols === 1) return VECTOR;
     if (!wide) return Math.min(128, height * 0.2);
-    const free = pad.height ? height - TOP - pad.height - 46 : room / channels - GAP;
+    const free = pad.height ? height - TOP - pad.height : room / channels - GAP;
     return Math.max(40, Math.min(208, free));
   }
 
   /** The side of a map, and how many of a column are shown, with which all columns fit. */
   fitted(inner, room, free, wide) {
     for (const most of SHOWN) {
-      for (let one = LARGEST; one >= LEAST; one -= 2) {
+      for (let one = LARGEST; one >= SMALLEST; one -= 2) {
         const used = inner.reduce((sum, k) => sum + this.extent(this.network.columns[k], one, most, room, wide), 0);
         if (used <= free && (one >= 40 || most <= 16 || inner.every((k) => this.network.columns[k].channels <= most))) return [one, most];
       }
     }
-    return [Math.max(LEAST, 40), SHOWN.at(-1)]; // the page scrolls
+    return [Math.max(SMALLEST, 40), SHOWN.at(-1)]; // the page scrolls
   }
 
   /** The sides of a map, and how many of them stand beside each other across the flow. */
@@ -127,9 +128,9 @@ export class Plane {
   placeInput({ channels, rows, cols }, side, wide, pad, width) {
     const cell = side / Math.max(rows, cols);
     const [across, down] = [cols * cell, rows * cell];
-    const y = wide ? (pad.height ? TOP + pad.height + 46 : TOP) : 22;
+    const y = wide ? TOP + (pad.height && pad.height - 8) : PAD_CAPTION;
     const step = wide ? { x: 0, y: down + GAP } : { x: across + 4, y: 0 };
-    const x = wide ? 2 + Math.max(0, (pad.width - across) / 2) : pad.width ? width - across : 2;
+    const x = wide ? 2 + Math.max(0, (pad.width - across) / 2) : pad.width ? width - across - 14 : 2;
     const maps = new Map(range(0, channels).map((c) => [c, { x: x + c * step.x, y: y + c * step.y }]));
     return { maps, cell, width: across, height: down, at: wide ? x : y, end: x + across, top: y, left: 0 };
   }
