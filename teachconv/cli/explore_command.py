@@ -12,6 +12,7 @@ import numpy as np
 from ..core.dtypes import to_dtype
 from ..core.kinds import OPS
 from ..data import photo
+from ..explorer.digits import draw_a_digit
 from ..explorer.explorer import Explorer
 from ..explorer.exploring import explore
 from ..explorer.playgrounds import Playground, playground
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar=("MODEL", "INPUT"),
         help="the page of a network: an .onnx or .tflite file and its input, an image or an .npy file; "
-        "or a recording (.npz)",
+        "a recording (.npz); or the word digits, for the network that reads what one draws",
     )
     parser.add_argument("--at", type=numbers, help="n,row,col,channel of the cell to begin with")
     parser.add_argument(
@@ -102,6 +103,8 @@ def _network(model: str, *inputs: str, at: Any, budget: int | None) -> Explorer:
     """The page of the network in a file, with an input: an .npy file as it is, an image divided by 255."""
     if len(inputs) > 1:
         raise ArgumentError(f"--network takes a model and one input; got {len(inputs)} inputs")
+    if model == "digits" and not inputs:
+        return draw_a_digit()
     if not inputs:
         return explore(model, at=at, budget=budget)
     path = Path(inputs[0])

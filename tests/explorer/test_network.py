@@ -1,17 +1,21 @@
 """The page of a network: its numbers are those of the rule in Python and of `explain`, its sets those of a brute-force search."""
 
+import json
 from base64 import b64decode
 
 import numpy as np
 import pytest
+from drawn_digits import prepare
 from node import answers, needs_node
+from recordings import RECORDED
 
 import teachconv as tc
-from teachconv import keras
+from teachconv import data, keras
 from teachconv.explorer import page
+from teachconv.explorer.digits import digits_model, draw_a_digit
 from teachconv.networks.walking import walk
 
-MODULES = (*page.MODULES, "call_document", "network_numbers", "network_reach")
+MODULES = (*page.MODULES, "call_document", "network_numbers", "network_reach", "network_why")
 
 
 def image(*shape, seed=0):
@@ -322,3 +326,100 @@ def test_an_answer_is_one_row_of_scores_and_a_box_has_the_numbers_of_the_run():
     want = np.repeat(np.repeat(image(1, 4, 4, 1), 2, 1), 2, 2)
     values = np.frombuffer(b64decode(data["columns"][1]["values"]["base64"]), "float32")
     np.testing.assert_array_equal(values, want.ravel())
+
+
+# ---- the digits network ----
+
+
+@pytest.fixture(scope="module")
+def digit():
+    """The page on which one draws, and the counts of ink of the 200 recorded drawings, divided by 16."""
+    drawings = json.loads((RECORDED / "drawn_digits.json").read_text(encoding="utf-8"))["digits"]
+    strokes = ([np.array(stroke) / 1000 for stroke in drawing["strokes"]] for drawing in drawings)
+    return draw_a_digit(), np.stack([*map(prepare, strokes)]).reshape(-1, 8, 8, 1) / 16
+
+
+def in_float64(x):
+    """The scores of images by the rule of the page: sums in float64, each rounded once."""
+    weights = data.digits()
+
+    def convolved(x, name, filters, padding):
+        wide = tc.conv2d(x.astype("float64"), filters.astype("float64"), 1, padding, backend="numpy")
+        return (wide + weights[f"{name}/bias"].astype("float64")).astype("float32")
+
+    for name in ("conv1", "conv2"):
+        x = tc.max_pool(np.maximum(convolved(x, name, weights[f"{name}/filters"], "SAME"), 0), 2, 2, "VALID")
+    return convolved(x, "dense", weights["dense/weights"].reshape(2, 2, 16, 10), "VALID").reshape(-1, 10)
+
+
+@needs_node
+def test_two_hundred_drawings_have_the_scores_of_the_rule_in_python(digit):
+    page, images = digit
+    got = ask(
+        page,
+        "(network, _, images) => images.map((image) => [...network.forward(Float32Array.from(image)).at(-1)])",
+        images.reshape(200, 64).tolist(),
+    )
+    want = in_float64(images.astype("float32"))
+    np.testing.assert_array_max_ulp(np.float32(got), want, maxulp=1)
+
+
+@needs_node
+def test_why_is_a_difference_of_scores_and_what_is_taken_away_is_computed(digit):
+    """The real model runs on without the cell that won the pool."""
+    page, _ = digit
+    scores = in_float64(page.network.x)[0]
+    order = np.argsort(-scores)
+    win = int(order[0])
+    why = ask(page, "(network, values, win) => explained(network, values, win, null)", win)
+    assert (why["win"], why["rival"]) == (win, int(order[1]))
+    total = sum(tap["product"] for tap in why["list"]) + why["bias"]
+    assert why["margin"] == pytest.approx(scores[win] - scores[order[1]], rel=1e-5)
+    assert total == pytest.approx(why["margin"], rel=1e-4)
+    first = [line for line in why["lines"] if line["to"][0] == 5]
+    assert len(first) == 3
+    assert sum(line["share"] for line in first) < 1
+    shares = [line["product"] / why["positive"] for line in first]
+    assert [line["share"] for line in first] == pytest.approx(shares)
+    relu = next(layer for layer in page.network.layers if layer.name == "conv2 (relu)")
+    for line in first:
+        _, row, col, channel = line["from"]
+        window = relu.output[0, 2 * row : 2 * row + 2, 2 * col : 2 * col + 2, channel]
+        r, q = np.unravel_index(window.argmax(), (2, 2))
+        changed = relu.output.copy()
+        changed[0, 2 * row + r, 2 * col + q, channel] = 0
+        (chances,) = page.network.outputs(relu.call, changed)
+        logs = np.log(chances[0])
+        assert line["without"] == pytest.approx(logs[win] - logs[why["rival"]], rel=1e-3)
+
+
+@needs_node
+def test_the_least_change_is_the_least_of_all_that_are_tried(digit):
+    """Every change of one cell in sixteenths, tried by the real model."""
+    page, images = digit
+    model = digits_model()
+    found = 0
+    for image in images.astype("float32")[[3, 18, 97, 125]]:
+        before = int(np.asarray(model(image[None]))[0].argmax())
+        tries = np.repeat(image.reshape(1, 64), 64 * 17, 0)
+        tries[np.arange(64 * 17), np.arange(64 * 17) // 17] = np.arange(64 * 17) % 17 / 16
+        flips = np.asarray(model(tries.reshape(-1, 8, 8, 1))).argmax(1) != before
+        sizes = np.abs(tries - image.reshape(1, 64)).max(1)
+        got = least(page, image)
+        if not flips.any():
+            assert got["cell"] is None
+            continue
+        found += 1
+        _, row, col, _ = got["cell"]
+        assert abs(got["to"] - got["was"]) == sizes[flips].min()
+        changed = image.copy()
+        changed[row, col, 0] = got["to"]
+        assert int(np.asarray(model(changed[None]))[0].argmax()) == got["says"] != before
+    assert found
+
+
+def least(page, image):
+    """What the page finds; it may wait, and so is asked for in a script of its own."""
+    text = f"""const found = await leastChange(new Network({json.dumps(page.data())}),
+      Float32Array.from({image.ravel().tolist()}), {page.data()["scale"]}, () => true);"""
+    return answers(MODULES, text)("() => found")

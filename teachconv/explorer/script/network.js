@@ -12,13 +12,14 @@ import { explained, explains, leastChange } from "./network_why.js";
 import { brief } from "./numbers.js";
 import { pad } from "./pad.js";
 import { themeButton } from "./parts.js";
-import { ADDRESSED } from "./present.js";
+import { ADDRESSED, writeAddress } from "./present.js";
 import { tuple } from "./python.js";
 
 const NARROW = 800; // pixels of a page whose axes are swapped
 const WIDEST = 44; // pixels of a line that is the whole positive pile
 const PAD_SIDE = { wide: 208, narrow: 128, caption: 22 }; // pixels of the pad
 const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
+const FRAMED = 800; // pixels of a page in a frame, whose height follows the page
 const SEVEN = [[[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]]; // what the page draws itself
 const DRAWS_IN = 1200; // milliseconds in which it does
 
@@ -97,11 +98,13 @@ class NetworkApp {
     const wide = this.root.clientWidth > NARROW;
     const width = this.net.clientWidth;
     const top = this.net.getBoundingClientRect().top + scrollY;
-    const height = wide ? Math.max(420, Math.min(760, innerHeight - top - 56)) : Math.max(440, innerHeight - top - 150);
+    const room = (parent === window ? innerHeight : FRAMED) - top;
+    const height = wide ? Math.max(420, Math.min(760, room - 56)) : Math.max(440, room - 150);
     const side = this.pad ? (wide ? PAD_SIDE.wide : PAD_SIDE.narrow) : 0;
     this.padHolder.style.width = `${side}px`;
     this.plane.layout(width, height, wide, { width: side, height: side && side + PAD_SIDE.caption });
     this.net.style.height = `${this.plane.size.height}px`;
+    this.sum.style.maxHeight = wide ? `${this.plane.size.height}px` : "";
     this.over.setAttribute("viewBox", `0 0 ${this.plane.size.width} ${this.plane.size.height}`);
     Object.assign(this.over.style, { width: `${this.plane.size.width}px`, height: `${this.plane.size.height}px` });
   }
@@ -362,7 +365,7 @@ class NetworkApp {
     if (this.why) parts.push(`why=${this.why.win},${this.why.rival}`);
     if (this.cell) parts.push(`at=${this.cell}`);
     clearTimeout(this.later); // a browser refuses too many addresses
-    this.later = setTimeout(() => history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search), 200);
+    this.later = setTimeout(() => writeAddress(parts.length ? `#${parts.join("&")}` : ""), 200);
   }
 
   /** Show what the address says; whether it says what is drawn. */
