@@ -38,7 +38,7 @@ def draw_a_digit() -> NetworkExplorer:
     The colours of each layer reach to the largest number that any of the 100 shipped images gives.
 
     >>> draw_a_digit()
-    Explorer(Draw a digit: 5 layers, input 8 x 8 x 1)
+    Explorer(Draw a digit: 5 layers)
     """
     images = digits()["images"] / np.float32(16)
     model = digits_model()

@@ -10,7 +10,7 @@ from ..core.arguments import integer
 from ..running import nn_ops
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from .explorer import Explorer
-from .network import explored
+from .network import NetworkExplorer
 
 
 def explore(
@@ -62,7 +62,9 @@ def explore(
     '<!DOCTYPE html>'
     """
     if not inspect.isroutine(op):
-        return explored(op, args, kwargs, at=at, budget=budget, story=story)
+        if story is not None:
+            raise ArgumentTypeError("story is for the picture of a call, and op is no function")
+        return NetworkExplorer(op, *args, at=at, budget=budget, **kwargs)
     if is_one_of(op, nn_ops.RESOLVERS):
         nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant
     if budget is not None and integer(budget, "budget", "an integer") < 1:

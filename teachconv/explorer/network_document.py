@@ -8,7 +8,7 @@ Column 0 is the input.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -19,69 +19,40 @@ from ..core.arguments import as_array
 from ..core.law import AxisGeometry
 from ..networks import definitions
 from ..networks.reading import Layer
-from ..networks.walking import INPUT, Network, framework_of, walk
+from ..networks.walking import INPUT, Network, walk
 from ..running import nn_ops
 from ..support.devices import to_host
-from ..support.errors import ArgumentError, ArgumentTypeError, plain
-from ..support.tables import count
+from ..support.errors import ArgumentError, plain
 from ..windows.walking import whole
 from .pools import pool_of
 
 # what the page computes of smooth functions; others are boxes
 SMOOTH = ("softmax", "sigmoid", "tanh", "silu (swish)", "gelu (tanh)", "elu", "hardswish", "hardsigmoid")
-_FEWEST, _MOST = 2, 1000  # scores of an answer
+_CLASSES = 1000  # of an answer; more numbers are no scores
 # of an axis, in the order of AxisGeometry's fields in law.js
 _INTEGERS = ("in_size", "filter_size", "out_size", "stride", "dilation", "pad_before", "pad_after")
 
 
-def network_input(model: Any, x: Any) -> np.ndarray | None:
-    """Return the one image or sequence that a network is to be drawn with; None for a recording's own.
+def walked(model: Any, x: Any) -> Network:
+    """Walk a network with the one image or sequence that it is to be drawn with.
 
     Raises:
-        ValueError, TypeError: if it is not one array of finite numbers with a batch of one.
+        ValueError, TypeError: if x is not an array of finite numbers with a batch of one, or does not fit.
     """
-    if framework_of(model) == "recording":
-        if x is not None:
-            raise ArgumentError("x must be left out: a recording has its own input")
-        return None
-    if x is None:
-        raise ArgumentTypeError("x must be an array, the image that the network is drawn with")
-    if isinstance(x, (list, tuple, dict)) and any(np.ndim(to_host(item)) > 1 for item in _items(x)):
-        raise ArgumentTypeError(f"x must be one array, not {len(x)}: no network of several inputs is drawn")
-    array = np.asarray(to_host(as_array(x.detach() if hasattr(x, "detach") else x, "x", None)))
-    if array.ndim < 2 or not array.size:
-        raise ArgumentError(f"x must be an image with a batch of one in front; got shape {list(array.shape)}")
-    if len(array) != 1:
-        raise ArgumentError(
-            f"x must be one image; got a batch of {len(array)}: give one of them, such as x[0:1]"
-        )
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        at = tuple(map(int, bad[0]))
-        raise ArgumentError(f"x must have finite numbers; x[{', '.join(map(str, at))}] is {array[at]}")
-    return array
-
-
-def _items(x: Any) -> Sequence[Any]:
-    return [*x.values()] if isinstance(x, dict) else x
-
-
-def walked(model: Any, x: np.ndarray | None) -> Network:
-    """Walk a network; what a layer raises becomes an error that names x and the layer."""
-    try:
-        network = walk(model, x)
-    except (ArgumentError, ImportError, OSError):
-        raise
-    except Exception as error:  # frameworks do not say which types they raise
-        raise ArgumentError(f"{_shape_of(x)} does not fit the network: {plain(error)}") from error
+    if x is not None:
+        x = np.asarray(to_host(as_array(x.detach() if hasattr(x, "detach") else x, "x", None)))
+    network = walk(model, x)
+    shape = list(network.x.shape)
     for layer in network.layers:
         if layer.error:
-            raise ArgumentError(f"{_shape_of(x)} does not fit {plain(layer.name)}: {plain(layer.error)}")
+            raise ArgumentError(f"x of shape {shape} does not fit {plain(layer.name)}: {plain(layer.error)}")
+    if len(shape) < 2 or shape[0] != 1:
+        raise ArgumentError(
+            f"x must be one image with a batch of one in front, such as x[0:1]; got shape {shape}"
+        )
+    if not np.isfinite(network.x).all():
+        raise ArgumentError("x must have finite numbers; got NaN or infinity")
     return network
-
-
-def _shape_of(x: np.ndarray | None) -> str:
-    return "the recording's input" if x is None else f"x of shape {list(x.shape)}"
 
 
 class NetworkDocument:
@@ -112,37 +83,24 @@ class NetworkDocument:
 
     def data(self) -> dict[str, Any]:
         """Return the document."""
-        x, answer = self.network.x, self._answer()
-        scores = [value for value, _ in self.network.returned.values() if isinstance(value, np.ndarray)]
+        network = self.network
+        dtypes = {str(_output(layer).dtype) for layer in network.layers if layer.computes}
+        if not dtypes < {"float32", "float64"}:
+            raise ArgumentError(f"a network must compute in float32 or in float64; got {sorted(dtypes)}")
+        arrays = [value for value in network.returned.values() if isinstance(value[0], np.ndarray)]
+        scores, makers = arrays[0]
+        answer = self._place.get(_last(makers), 0)
+        is_answer = self.columns[answer]["shape"] == [1, 1, scores.size] and 1 < scores.size <= _CLASSES
         return {
-            "framework": self.network.framework,
+            "framework": network.framework,
             "columns": self.columns,
-            "input": packed(_cells(x, self.network.axis)),
-            "dtype": str(self._dtype()),
-            "answer": answer,
-            "returned": None if answer is None else packed(scores[0].reshape(-1)),
-            "outputs": len(scores),
-            "scale": [self.scales[-1], float(x.min()), float(x.max())],
+            "input": packed(_cells(network.x, network.axis)),
+            "dtype": dtypes.pop(),
+            "answer": answer if is_answer else None,
+            "returned": packed(scores.reshape(-1)) if is_answer else None,
+            "outputs": len(arrays),
+            "scale": [self.scales[-1], float(network.x.min()), float(network.x.max())],
         }
-
-    def _dtype(self) -> np.dtype[Any]:
-        kinds = {_output(layer).dtype for layer in self.network.layers if layer.computes}
-        if len(kinds) > 1 or not kinds <= {np.dtype("float32"), np.dtype("float64")}:
-            names = ", ".join(sorted(map(str, kinds)))
-            raise ArgumentError(
-                f"the network must compute in float32 or in float64 to be drawn; it has {names}"
-            )
-        return kinds.pop()
-
-    def _answer(self) -> int | None:
-        """The column of the scores, if what the network returns first are the scores of one image."""
-        arrays = [value for value in self.network.returned.values() if isinstance(value[0], np.ndarray)]
-        for scores, layers in arrays[:1]:
-            found = self._place.get(max(layers, default=INPUT), 0)
-            if found and _FEWEST <= scores.size <= _MOST and scores.size == scores.shape[-1]:
-                shape = self.columns[found]["shape"]
-                return found if shape == [1, 1, scores.size] else None
-        return None
 
     def _add(self, number: int, layer: Layer) -> None:
         """Add a layer: as a step of the column before it, or as a column of its own."""
@@ -321,10 +279,3 @@ def packed(array: np.ndarray) -> dict[str, Any]:
     dtype = "float64" if array.dtype == np.float64 else "float32"
     data = np.ascontiguousarray(array, f"<f{8 if dtype == 'float64' else 4}").tobytes()
     return {"dtype": dtype, "shape": list(array.shape), "base64": b64encode(data).decode()}
-
-
-def headline(document: Mapping[str, Any]) -> str:
-    """Say in a line what a network has."""
-    layers = count(len(document["columns"]) - 1, "layer")
-    rows, cols, channels = document["columns"][0]["shape"]
-    return f"{layers}, input {rows} x {cols} x {channels}"

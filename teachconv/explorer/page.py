@@ -131,6 +131,7 @@ NETWORK_MODULES = (
     "network_reach",
     "network_why",
     "network_plane",
+    "network_marks",
     "network_panels",
     "network",
 )

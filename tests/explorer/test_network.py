@@ -1,6 +1,7 @@
 """The page of a network: its numbers are those of the rule in Python and of `explain`, its sets those of a brute-force search."""
 
 import json
+import re
 from base64 import b64decode
 
 import numpy as np
@@ -11,8 +12,10 @@ from recordings import RECORDED
 
 import teachconv as tc
 from teachconv import data, keras
-from teachconv.explorer import page
+from teachconv.cli.main import main
+from teachconv.explorer import page, sphinx_directive
 from teachconv.explorer.digits import digits_model, draw_a_digit
+from teachconv.networks import recorder
 from teachconv.networks.walking import walk
 
 MODULES = (*page.MODULES, "call_document", "network_numbers", "network_reach", "network_why")
@@ -276,15 +279,15 @@ def test_a_window_counts_its_padding():
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        (np.zeros((2, 8, 8, 1)), "x must be one image; got a batch of 2"),
-        (np.full((1, 8, 8, 1), np.nan), r"finite numbers; x\[0, 0, 0, 0\] is nan"),
+        (np.zeros((2, 8, 8, 1)), "one image with a batch of one .* got shape .2, 8, 8, 1"),
+        (np.full((1, 8, 8, 1), np.nan), "finite numbers; got NaN or infinity"),
         (
             np.zeros((1, 8, 8, 3), "float32"),
             r"x of shape \[1, 8, 8, 3\] does not fit the model: .* needs .3, 3, 3, 4",
         ),
         (np.zeros((1, 10, 10, 1), "float32"), r"x of shape \[1, 10, 10, 1\] does not fit"),
-        (np.zeros(8), "a batch of one in front"),
-        ([np.zeros((1, 8, 8, 1)), np.zeros((1, 8, 8, 1))], "several inputs"),
+        (np.zeros(8), "shape .8. does not fit"),
+        ([np.zeros((1, 8, 8, 1)), np.zeros((1, 8, 8, 1))], "does not fit|batch of one"),
         (None, "x must be an array"),
     ],
 )
@@ -300,13 +303,13 @@ def test_what_is_for_calls_only_is_refused_and_at_must_be_inside(tmp_path):
         tc.explore(model, x, story=[])
     with pytest.raises(TypeError, match="tc.compare"):
         tc.explore(model, x).beside(padding=1)
-    with pytest.raises(TypeError, match="op must be an op, or a model.*'net.txt'"):
+    with pytest.raises(TypeError, match="a model must be .*'net.txt'"):
         tc.explore("net.txt", x)
-    with pytest.raises(ValueError, match="a layer, one of input, conv1"):
+    with pytest.raises(ValueError, match="the layer of at must be"):
         tc.explore(model, x, at=("conv9", 0, 0, 0))
-    with pytest.raises(IndexError, match=r"inside the layer, \[7, 8, 8, 4\]"):
+    with pytest.raises(IndexError, match=r"at must be inside shape \[8, 8, 4\]"):
         tc.explore(model, x, at=("conv1", 0, 8, 0))
-    with pytest.raises(ValueError, match="budget allows 1,000 B"):
+    with pytest.raises(ValueError, match="budget must be at least 3.* got 1,000 B"):
         tc.explore(model, x, budget=1000)
     with pytest.raises(ValueError, match="must end in .html"):
         tc.explore(model, x).save(tmp_path / "page.png")
@@ -423,3 +426,82 @@ def least(page, image):
     text = f"""const found = await leastChange(new Network({json.dumps(page.data())}),
       Float32Array.from({image.ravel().tolist()}), {page.data()["scale"]}, () => true);"""
     return answers(MODULES, text)("() => found")
+
+
+# ---- the ways in ----
+
+
+def saved(tmp_path):
+    """A model as a recording, and its input."""
+    model, x = own()
+    recording = recorder.record_keras(model, x)
+    recorder.save(tmp_path / "net.npz", recording)
+    return tmp_path / "net.npz", model, x
+
+
+def test_a_recording_has_its_own_input_and_gives_the_page_of_its_model(tmp_path):
+    path, model, x = saved(tmp_path)
+    ours, theirs = tc.explore(path).data(), tc.explore(model, x).data()
+    assert ours["title"] == "net.npz"
+    assert ours["columns"] == theirs["columns"]
+    assert ours["input"] == theirs["input"]
+
+
+def test_the_command_line_writes_the_page_of_a_network(tmp_path, capsys):
+    onnx = pytest.importorskip("onnx")
+    image = pytest.importorskip("PIL.Image")
+    model, _ = onnx_model()
+    onnx.save(model, tmp_path / "net.onnx")
+    pixels = np.arange(20, dtype="uint8").reshape(5, 4) * 12
+    image.fromarray(pixels).save(tmp_path / "in.png")
+    page = tmp_path / "page.html"
+    main(["explore", "--network", str(tmp_path / "net.onnx"), str(tmp_path / "in.png"), "-o", str(page)])
+    assert "Explorer(net.onnx: 3 layers)" in capsys.readouterr().out
+    written = json.loads(re.search('id="explorer-data">(.*?)</script>', page.read_text("utf-8"))[1])
+    values = np.frombuffer(b64decode(written["input"]["base64"]), "float32")
+    np.testing.assert_array_equal(values, pixels.ravel() / np.float32(255))
+    assert main(["explore", "conv2d", "--network", "digits"]) == 2
+    assert "--network takes a model" in capsys.readouterr().err
+
+
+def test_the_directive_takes_the_files_of_a_network(tmp_path):
+    path, *_ = saved(tmp_path)
+    picture = sphinx_directive._picture("network", {"model": path.name}, tmp_path)
+    assert picture.data()["title"] == "net.npz"
+    with pytest.raises(ValueError, match=":model:"):
+        sphinx_directive._picture("network", {}, tmp_path)
+    onnx = pytest.importorskip("onnx")
+    model, x = onnx_model()
+    onnx.save(model, tmp_path / "net.onnx")
+    np.save(tmp_path / "x.npy", x)
+    options = {"model": "net.onnx", "x": "x.npy"}
+    assert sphinx_directive._picture("network", options, tmp_path).data()["framework"] == "onnx"
+
+
+def test_keras_itself_gives_the_page_of_the_same_network():
+    pytest.importorskip("tensorflow")
+    theirs = pytest.importorskip("keras")
+    model, x = own()
+    layers = theirs.layers
+    same = theirs.Sequential(
+        [
+            layers.Input((8, 8, 1)),
+            layers.Conv2D(4, 3, padding="same", activation="relu"),
+            layers.MaxPooling2D(2),
+            layers.Conv2D(6, 3, padding="same", dilation_rate=2),
+            layers.BatchNormalization(),
+            layers.ReLU(),
+            layers.AveragePooling2D(3, 2, padding="same"),
+            layers.Flatten(),
+            layers.Dense(7, activation="tanh"),
+            layers.Dense(10, activation="softmax"),
+        ]
+    )
+    same.set_weights(model.get_weights())
+    ours, other = (tc.explore(each, x).data()["columns"] for each in (model, same))
+    unlike = ("name", "largest")
+    for a, b in zip(ours, other, strict=True):
+        assert {k: v for k, v in a.items() if k not in unlike} == {
+            k: v for k, v in b.items() if k not in unlike
+        }
+        assert a.get("largest", 1) == pytest.approx(b.get("largest", 1), rel=1e-4)

@@ -10,6 +10,8 @@ from explorer_pages import wait_for
 import teachconv as tc
 from teachconv import keras
 from teachconv.explorer.digits import digits_model, draw_a_digit
+from teachconv.explorer.packing import dumps
+from teachconv.explorer.page import network_page
 
 pytestmark = needs_browser
 ANSWER = "return document.querySelector('header output').textContent"
@@ -99,6 +101,20 @@ def test_a_cell_says_its_window_and_its_sum_and_opens_its_call(show):
     page.press(Keys.ARROW_DOWN)
     page.press(Keys.ARROW_DOWN)
     assert page.all("h2")[0].text.startswith("input, row 1, column 0 = ")
+
+
+def test_the_names_of_a_file_are_text(show):
+    """A name of a layer may hold markup, and a frame in a notebook runs scripts."""
+    name = "<img src=x onerror=alert(1)>"
+    network = tc.explore(
+        keras.Sequential([keras.layers.Input((3, 3, 1)), keras.layers.Conv2D(1, 2)]), np.ones((1, 3, 3, 1))
+    )
+    network.data()["columns"][1] |= {"name": name, "word": name}
+    network._html = network_page("t", dumps(network.data() | {"at": [1, 0, 0, 0]}))
+    page = show(network)
+    assert page.all("img") == []
+    assert page.all("h2")[0].text.startswith(name)
+    assert name[:10] in page.run("return document.querySelector('.net > svg').textContent")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

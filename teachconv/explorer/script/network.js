@@ -5,9 +5,9 @@ import { h } from "./elements.js";
 import { still } from "./flight.js";
 import { mount } from "./main.js";
 import { chances, Network, ranked, unpackedArray } from "./network_numbers.js";
+import { marksOf, percent } from "./network_marks.js";
 import { cellPanel, says, whyPanel } from "./network_panels.js";
 import { Plane } from "./network_plane.js";
-import { cellsOf, outline, reachedBy, readsOf } from "./network_reach.js";
 import { explained, explains, leastChange } from "./network_why.js";
 import { brief } from "./numbers.js";
 import { pad } from "./pad.js";
@@ -16,7 +16,6 @@ import { ADDRESSED, writeAddress } from "./present.js";
 import { tuple } from "./python.js";
 
 const NARROW = 800; // pixels of a page whose axes are swapped
-const WIDEST = 44; // pixels of a line that is the whole positive pile
 const PAD_SIDE = { wide: 208, narrow: 128, caption: 22 }; // pixels of the pad
 const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
 const FRAMED = 800; // pixels of a page in a frame, whose height follows the page
@@ -34,9 +33,11 @@ class NetworkApp {
     for (const [k, column] of columns.entries()) Object.assign(column, { note: says(column), strongest: strongest(column, this.values[k]) });
     this.plane = new Plane(this.network, columns.map((column, k) => (k ? column.largest : data.scale[0])));
     this.plane.hasChances = answer !== null && [...columns[answer].steps, ...columns[answer].then].every(({ kind }) => kind === "softmax");
+    if (this.plane.hasChances && !columns[answer].note.some((line) => line.includes("softmax"))) columns[answer].note.push("%: softmax");
     this.plane.inked = data.scale[1] >= 0;
     this.plane.unit = data.pad ? SIXTEENTHS : 1;
     this.explains = explains(this.network);
+    this.about = aboutPage(this.network, this.values, data);
     this.cell = null; // the cell that is pointed at
     this.why = null; // the question that is asked
     this.flip = null; // the least change that was found
@@ -55,7 +56,10 @@ class NetworkApp {
       again();
     }).observe(this.net);
     addEventListener("hashchange", () => { this.readAddress(); this.draw(); });
-    const themes = () => this.draw();
+    const themes = () => {
+      this.plane.colours = null;
+      this.draw();
+    };
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themes);
     new MutationObserver(themes).observe(document.documentElement, { attributes: true });
     new MutationObserver(themes).observe(root, { attributes: true, attributeFilter: ["data-theme", "style"] });
@@ -226,97 +230,15 @@ class NetworkApp {
     this.say();
   }
 
-  // ---- marks over the maps ----
-
+  /** Draw what lies over the maps. */
   mark() {
-    const { columns, answer } = this.network;
-    const { places, wide, size } = this.plane;
-    const parts = [];
-    for (const [k, place] of places.entries()) parts.push(...this.titles(k, place, wide));
-    if (this.why) parts.push(...this.ways());
-    else if (this.cell) parts.push(...this.windows());
-    if (this.flip?.cell) parts.push(frame(places[0], [[this.flip.cell[1], this.flip.cell[2]]], this.flip.cell[3], "mark"), ring(this.plane.middle(this.flip.cell)));
-    this.over.innerHTML = parts.join("");
-    if (answer === null && columns.length) return;
-    this.over.style.width = `${size.width}px`;
-  }
-
-  titles(k, place, wide) {
-    const column = this.network.columns[k];
-    const isRead = this.pad && !k;
-    const note = isRead ? ["ink in blocks of 4 × 4"] : [...column.note, place.left ? `${place.maps.size} of ${column.channels}` : ""].filter(Boolean);
-    const [x, y] = wide ? [place.at, (k ? 0 : place.top - (this.pad ? 46 : 58)) + 14] : [k ? 0 : place.maps.get(0).x, (k ? place.at : 22) - 7];
-    const most = wide && !place.bars ? Math.max(14, Math.floor((place.end - place.at) / 6.4)) : 60;
-    const name = isRead ? (wide ? "what the network reads" : "the network reads") : column.name.length > most ? `${column.name.slice(0, most - 1)}…` : column.name;
-    const parts = wide
-      ? [label(x, y, name), ...note.slice(0, 2).map((line, i) => label(x, y + 17 + 15 * i, line, "faint"))]
-      : [label(x, y, `${name} <tspan class="faint">${k ? note.join(", ") : ""}</tspan>`)];
-    if (!place.bars) return parts;
-    const shares = this.plane.hasChances ? chances(this.scores) : null;
-    const [best] = ranked(this.scores);
-    for (const c of this.plane.classes(this.scores)) {
-      const at = place.maps.get(c);
-      const strong = c === best ? "best" : "";
-      if (!wide) parts.push(label(at.x + place.cell / 2, at.y + 14, c, strong, "middle"));
-      else {
-        const chance = shares ? ` <tspan class="faint">${percent(shares[c])}</tspan>` : "";
-        parts.push(label(at.x + 2, at.y + place.cell / 2 + 5, c, strong), label(at.x + place.width, at.y + place.cell / 2 + 5, `${brief(Number(this.scores[c].toPrecision(3)))}${chance}`, strong, "end"));
-      }
-    }
-    return parts;
-  }
-
-  /** The windows of the selected cell back to the input, and all that it reaches. */
-  windows() {
-    const { network, plane, cell } = this;
-    const [k, row, col, channel] = cell;
-    const { masks, spans } = readsOf(network, cell);
-    const ahead = reachedBy(network, cell);
-    const parts = [];
-    for (const [n, place] of plane.places.entries()) {
-      const mask = n < k ? masks[n] : n > k ? ahead[n] : null;
-      if (!mask || !mask.some(Boolean) || place.bars) continue;
-      for (const c of place.maps.keys()) {
-        const cells = cellsOf(network, n, mask, c);
-        if (!cells.length) continue;
-        if (n < k && (n === 0 || network.columns[k].from.includes(n))) parts.push(dashed(place, c, spans[n], network.columns[n]));
-        parts.push(frame(place, cells, c, n < k ? "window" : "fed"));
-        if (n < k && network.columns[k].from?.includes(n)) {
-          const [r, q] = [0, 1].map((axis) => cells.reduce((sum, one) => sum + one[axis], 0) / cells.length);
-          parts.unshift(this.wire(plane.middle([n, r, q, c]), plane.middle(cell), "faint-wire", 1));
-        }
-      }
-    }
-    if (!plane.places[k].bars && plane.places[k].maps.has(channel)) parts.push(frame(plane.places[k], [[row, col]], channel, "mark"));
-    return parts;
-  }
-
-  /** The lines of the question. */
-  ways() {
-    const { plane, why, network } = this;
-    const parts = [];
-    for (const line of why.lines.toSorted((a, b) => a.share - b.share)) {
-      const ends = [plane.middle(line.from), plane.middle(line.to)];
-      if (!ends[0] || !ends[1]) continue;
-      parts.push(this.wire(...ends, "way", Math.max(0.8, WIDEST * line.share)));
-      parts.push(frame(plane.places[line.from[0]], [[line.from[1], line.from[2]]], line.from[3], "mark thin"));
-    }
-    const end = plane.middle([network.answer, 0, 0, why.win]);
-    const drawn = why.lines.filter((line) => line.to[0] === network.answer).reduce((sum, line) => sum + line.share, 0);
-    if (end) parts.unshift(`<path class="stub" d="M${end}${plane.wide ? "h-24" : "v-16"}" stroke-width="${(WIDEST * (1 - drawn)).toFixed(1)}"/>`);
-    return parts;
-  }
-
-  wire(from, to, name, width) {
-    if (!from || !to) return "";
-    const bend = this.plane.wide ? [(from[0] + to[0]) / 2, from[1], (from[0] + to[0]) / 2, to[1]] : [from[0], (from[1] + to[1]) / 2, to[0], (from[1] + to[1]) / 2];
-    return `<path class="${name}" d="M${from}C${bend.slice(0, 2)} ${bend.slice(2)} ${to}" stroke-width="${width.toFixed(2)}"/>`;
+    this.over.innerHTML = marksOf(this);
   }
 
   // ---- words ----
 
   say() {
-    const { network, data } = this;
+    const { network } = this;
     const { answer } = network;
     if (answer !== null) {
       const [win, second] = ranked(this.scores);
@@ -328,7 +250,8 @@ class NetworkApp {
     }
     const panel = this.why ? whyPanel(this, this.why) : this.cell ? cellPanel(this, this.cell) : hints(this);
     this.sum.replaceChildren(...panel.filter(Boolean));
-    this.foot.textContent = footText(this, data);
+    const time = this.took === undefined ? "" : ` in ${this.took.toFixed(1)} ms`;
+    this.foot.textContent = this.about.replace(" here", ` here${time}`);
   }
 
   /** Whether a layer's call opens as the picture of a call: a convolution, of which the page of a call has the words. */
@@ -393,24 +316,6 @@ function strongest({ channels }, numbers) {
   return ranked(sizes);
 }
 
-const percent = (share) => `${(100 * share).toFixed(share > 0.0995 && share < 0.9995 ? 0 : 1)} %`;
-const label = (x, y, words, name = "", anchor = "start") => `<text x="${x}" y="${y}" class="${name}" text-anchor="${anchor}">${words}</text>`;
-const ring = (at) => `<circle class="mark" cx="${at[0]}" cy="${at[1]}" r="16"/>`;
-
-/** The outline of cells of a map. */
-function frame({ maps, cell }, cells, channel, name) {
-  const at = maps.get(channel);
-  return at ? `<path class="${name}" d="${outline(cells, { ...at, cell })}"/>` : "";
-}
-
-/** The rows and columns that windows span, where they reach beyond the map. */
-function dashed({ maps, cell }, channel, span, { rows, cols }) {
-  if (!span || (span.rows[0] >= 0 && span.cols[0] >= 0 && span.rows[1] < rows && span.cols[1] < cols)) return "";
-  const { x, y } = maps.get(channel);
-  const sides = [span.cols, span.rows].map(([low, high]) => (high - low + 1) * cell);
-  return `<rect class="dashed" x="${x + span.cols[0] * cell}" y="${y + span.rows[0] * cell}" width="${sides[0]}" height="${sides[1]}"/>`;
-}
-
 function flipText({ cell, to, was, says, tries, win }, network, unit) {
   if (!cell) return `No change of one cell makes it say anything but ${win}: ${tries.toLocaleString("en")} were tried.`;
   const map = network.columns[0].channels > 1 ? `, map ${cell[3]}` : "";
@@ -419,17 +324,18 @@ function flipText({ cell, to, was, says, tries, win }, network, unit) {
 
 const hints = (app) => [
   h("h2", {}, "Point at any cell"),
-  h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. A dashed frame is padding."),
+  h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. A dashed frame is padding. A click keeps the cell, Escape lets it go."),
   app.network.answer !== null && app.explains ? h("p", {}, "Click a class at the end to see why the answer is not that one.") : null,
 ];
 
 /** What is true of the whole page. */
-function footText({ network, values, took }, data) {
+function aboutPage(network, values, data) {
   const numbers = values.reduce((sum, list) => sum + list.length, 0).toLocaleString("en");
-  const far = network.answer === null ? null : distance(network, network.forward(network.input)[network.answer], data);
+  const far = network.answer === null ? null : distance(network, values[network.answer], data);
   const theirs = far === null ? "" : `; what ${data.framework} returned differs by at most ${far === 0 ? "0" : far.toExponential(1)}`;
+  const first = data.outputs > 1 ? ` The answer is the first of ${data.outputs} outputs.` : "";
   const boxes = network.isWhole ? "" : " A layer that this page does not compute shows what the model computed.";
-  return `${numbers} numbers, computed here${took ? ` in ${took.toFixed(1)} ms` : ""}: sums in float64, each rounded once to ${data.dtype}${theirs}.${boxes}`;
+  return `${numbers} numbers, computed here: sums in float64, each rounded once to ${data.dtype}${theirs}.${first}${boxes}`;
 }
 
 /** How far the scores are from those that the model returned. */

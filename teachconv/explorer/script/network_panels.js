@@ -1,7 +1,7 @@
 // What is said about a cell of a network, and about its answer: two piles, then the products by strength.
 
 import { h, plural } from "./elements.js";
-import { ranked } from "./network_numbers.js";
+import { chances, ranked } from "./network_numbers.js";
 import { readsOf, reachedBy, spanOf } from "./network_reach.js";
 import { brief, full, short } from "./numbers.js";
 import { productFigure } from "./sum_panels.js";
@@ -14,7 +14,7 @@ const stepName = ({ kind, high }) => (kind === "clip" && high ? `ReLU${high}` : 
 
 /** What a column does, in a few words: what it makes of its windows, and the steps behind that. */
 export function says(column) {
-  const { kind, axes, filters, groups, channels, sources, then, steps = [], word } = column;
+  const { kind, axes, filters, groups, channels, sources, then = [], steps = [], word } = column;
   if (kind === "input") return [`${column.rows} × ${column.cols}${channels > 1 ? ` × ${channels}` : ""}`];
   const size = axes?.map(({ filter_size }) => filter_size).join(" × ");
   const [rows, cols] = axes ?? [];
@@ -39,7 +39,7 @@ export function piles(products, words) {
     const parts = [...side.slice(0, SEGMENTS), rest].filter(Boolean);
     return h("div", { class: i ? "pile against" : "pile" },
       h("span", { class: "bar", "aria-hidden": "true" }, parts.map((x) => h("i", { style: `width:${((100 * x) / most).toFixed(2)}%` }))),
-      h("span", {}, `${words[i]} `, h("b", {}, `${i ? "-" : "+"}${brief(sums[i])}`)));
+      h("span", {}, `${words[i]} `, h("b", {}, `${sums[i] ? (i ? "-" : "+") : ""}${brief(sums[i])}`)));
   }));
 }
 
@@ -60,7 +60,8 @@ export function cellPanel(app, cell) {
   const { list, bias } = network.taps(cell, values);
   const { sum, stages, winner } = network.evaluated(cell, values);
   const outside = list.filter((tap) => tap.outside).length;
-  const chain = stages.map(({ kind, value: made }, i) => ` → ${stepName({ ...column.steps[0], ...[...column.steps, ...column.then][i], kind })} ${full(made)}`).join("");
+  const steps = [...column.steps, ...column.then];
+  const chain = stages.map(({ kind, value: made }, i) => ` → ${stepName(steps[i])} ${full(kind === "softmax" ? chances(values[k])[cell[3]] : made)}`).join("");
   const products = [...list.map(({ product }) => product), bias ?? 0];
   const counted = `${plural(list.length - outside, column.filters ? "product" : "cell")}${outside ? `, ${outside} in the padding` : ""}`;
   const said = column.kind === "max pool" ? `The largest of ${counted}: ${full(sum)}${chain}.`
@@ -73,7 +74,7 @@ export function cellPanel(app, cell) {
     readsText(network, cell),
     column.filters || column.kind === "add" ? piles(products, ["plus", "minus"]) : null,
     h("p", { class: "said" }, said),
-    column.windows ? grids(column, list, winner) : null,
+    column.windows ? grids(column, cell, list, winner) : null,
     app.opens(column) ? h("p", {}, h("button", { type: "button", class: "open-call", onclick: () => app.openCall(cell) }, "open this layer's call")) : null,
     mapTable(app, cell),
   ];
@@ -102,11 +103,11 @@ function reachText(network, cell) {
 }
 
 /** The products of each map, the strongest map first. */
-function grids(column, list, winner) {
+function grids(column, [, , col], list, winner) {
   const planes = Map.groupBy(list, (tap) => tap.plane);
   const strength = (taps) => taps.reduce((sum, tap) => sum + tap.product, 0);
   const sorted = [...planes].sort((a, b) => Math.abs(strength(b[1])) - Math.abs(strength(a[1])));
-  const columns = column.axes[1].filter_size;
+  const columns = column.windows[1][col].length;
   const doc = { pool: column.filters ? null : { reduce: column.kind } };
   const figures = sorted.slice(0, STRONGEST).map(([plane, taps]) => {
     const figure = productFigure(planes.size > 1 ? `map ${plane}` : "", taps, columns, strength(taps), { doc, light: () => {} }, true);
@@ -129,7 +130,7 @@ function mapTable(app, [k, row, col, channel]) {
     const share = Math.min(1, Math.abs(value) / (app.plane.scales[k] || 1));
     return h("button", { type: "button", tabindex: "-1", class: r === row && q === col ? "here" : null, title: full(value), style: `--share:${(100 * share).toFixed(0)}%;--tint:var(--${value < 0 ? "below" : "above"})`, onclick: () => app.select([k, r, q, channel]) }, short(value));
   });
-  return h("figure", { class: "map" }, h("figcaption", {}, "this map"), h("div", { style: `grid-template-columns:repeat(${cols},minmax(0,3.2em))` }, cells));
+  return h("figure", { class: "map" }, h("figcaption", {}, `this map; full colour at ±${brief(app.plane.scales[k])}`), h("div", { class: "written", style: `grid-template-columns:repeat(${cols},minmax(2.6em,3.2em))` }, cells));
 }
 
 /** The panel of a question: why one class and not another. */

@@ -28,6 +28,7 @@ export class Plane {
     this.hasChances = false; // whether softmax takes the scores
     this.inked = false; // whether the input has no number below zero
     this.unit = 1; // what an input's number is multiplied by where it is written
+    this.colours = null; // those of the theme, until it changes
     this.places = []; // of each column: its maps, the side of a cell, and where it begins
   }
 
@@ -177,7 +178,8 @@ export class Plane {
   paint(values) {
     const pen = this.canvas.getContext("2d");
     const ratio = devicePixelRatio || 1;
-    const [above, below, line, soft, ink, paper, mark] = signColours(this.canvas, ["above", "below", "line", "soft", "ink", "paper", "mark"]);
+    this.colours ??= signColours(this.canvas, ["above", "below", "line", "soft", "ink", "paper", "mark"]); // each asks for the page's style
+    const [above, below, line, soft, ink, paper, mark] = this.colours;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, this.size.width, this.size.height);
     for (const [k, place] of this.places.entries()) {
@@ -207,7 +209,9 @@ export class Plane {
         const value = numbers[place * channels + channel];
         const share = Math.min(1, Math.abs(value) / (this.scales[k] || 1));
         const full = value < 0 ? below : above;
-        picture.data.set([0, 1, 2].map((c) => ground[c] + (full[c] - ground[c]) * share).concat(255), 4 * (i * rows * cols + place));
+        const at = 4 * (i * rows * cols + place);
+        for (let c = 0; c < 3; c++) picture.data[at + c] = ground[c] + (full[c] - ground[c]) * share;
+        picture.data[at + 3] = 255;
       }
     }
     this.sheet.getContext("2d").putImageData(picture, 0, 0);
