@@ -1,11 +1,12 @@
 """The page of a network in a browser: it draws a digit itself, is drawn on, pointed at and asked, on every screen."""
 
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from browser import needs_browser
-from explorer_pages import wait_for
+from explorer_pages import SAVED, wait_for
 
 import teachconv as tc
 from teachconv import keras
@@ -101,6 +102,22 @@ def test_a_cell_says_its_window_and_its_sum_and_opens_its_call(show):
     page.press(Keys.ARROW_DOWN)
     page.press(Keys.ARROW_DOWN)
     assert page.all("h2")[0].text.startswith("input, row 1, column 0 = ")
+
+
+def test_the_picture_of_a_question_is_saved(show, digit):
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run(TOOL, "why?")
+    text = page.run(
+        SAVED.replace('document.querySelector(".save").click()', TOOL.replace("arguments[0]", "'⤓ SVG'"))
+    )
+    picture = ElementTree.fromstring(text)
+    svg = "{http://www.w3.org/2000/svg}"
+    lines = [path for path in picture.iter(f"{svg}path") if path.get("class") == "way"]
+    assert len(lines) == len(page.all("path.way")) > 3
+    assert all(line.get("stroke").startswith("rgb") for line in lines)
+    assert picture.find(f"{svg}image").get("href").startswith("data:image/png;base64,")
+    assert picture.find(f"{svg}text").text.startswith("Draw a digit · 7, ")
 
 
 def test_the_names_of_a_file_are_text(show):

@@ -5,19 +5,21 @@ import { h } from "./elements.js";
 import { still } from "./flight.js";
 import { mount } from "./main.js";
 import { chances, Network, ranked, unpackedArray } from "./network_numbers.js";
-import { marksOf, percent } from "./network_marks.js";
+import { asText, marksOf, percent } from "./network_marks.js";
 import { cellPanel, says, whyPanel } from "./network_panels.js";
-import { Plane } from "./network_plane.js";
+import { Plane, TIGHT } from "./network_plane.js";
 import { explained, explains, leastChange } from "./network_why.js";
 import { brief } from "./numbers.js";
 import { pad } from "./pad.js";
 import { themeButton } from "./parts.js";
 import { ADDRESSED, writeAddress } from "./present.js";
 import { tuple } from "./python.js";
+import { download, pngOf } from "./take_away.js";
 
-const NARROW = 800; // pixels of a page whose axes are swapped
-const PAD_SIDE = { wide: 208, narrow: 128, caption: 22 }; // pixels of the pad
+const NARROW = "(max-width: 960px)"; // of a page whose axes are swapped, as in explorer.css
+const PAD_SIDE = { wide: 208, tight: 160, narrow: 128, caption: 22 }; // pixels of the pad
 const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
+const STYLED = ["fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "font-size", "font-weight", "font-family"];
 const FRAMED = 800; // pixels of a page in a frame, whose height follows the page
 const SEVEN = [[[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]]; // what the page draws itself
 const DRAWS_IN = 1200; // milliseconds in which it does
@@ -49,12 +51,7 @@ class NetworkApp {
     if (this.pad && !isGiven) this.open();
     const again = () => { this.layout(); this.draw(); };
     addEventListener("resize", again);
-    let width = this.net.clientWidth;
-    new ResizeObserver(() => {
-      if (width === this.net.clientWidth) return;
-      width = this.net.clientWidth;
-      again();
-    }).observe(this.net);
+    new ResizeObserver(() => { if (this.width !== this.net.clientWidth) again(); }).observe(this.net); // as a scroll bar comes
     addEventListener("hashchange", () => { this.readAddress(); this.draw(); });
     const themes = () => {
       this.plane.colours = null;
@@ -87,11 +84,13 @@ class NetworkApp {
     this.tools = h("div", { class: "tools" },
       data.pad ? tool("clear", () => { this.touched = true; this.select(null); this.pad.clear(); }) : null,
       answers && this.explains ? tool("why?", () => this.ask()) : null,
-      answers && this.network.isWhole ? tool("change its mind", () => this.changeMind()) : null);
+      answers && this.network.isWhole ? tool("change its mind", () => this.changeMind()) : null,
+      tool("⤓ SVG", () => download("network.svg", this.picture(), "image/svg+xml")),
+      tool("⤓ PNG", async () => download("network.png", await pngOf(this.picture(), 0), "image/png")));
     this.padHolder = h("div", { class: "pad-holder" });
     if (data.pad) this.pad = pad(this.padHolder, { onInput: (values) => this.show(Float32Array.from(values)), onFirstTouch: () => { this.touched = true; } });
     this.net = h("div", { class: "net" }, canvas, this.over, this.padHolder);
-    this.sum = h("aside", { class: "told", "aria-label": "what is pointed at", "aria-live": "polite" });
+    this.sum = h("aside", { class: "told", tabindex: "0", "aria-label": "what is pointed at", "aria-live": "polite" });
     this.foot = h("footer", {});
     root.replaceChildren(
       h("header", {}, h("h1", {}, data.title), this.says, this.next, this.tools, themeButton(root, true)),
@@ -99,12 +98,13 @@ class NetworkApp {
   }
 
   layout() {
-    const wide = this.root.clientWidth > NARROW;
+    const wide = !matchMedia(NARROW).matches;
     const width = this.net.clientWidth;
+    this.width = width;
     const top = this.net.getBoundingClientRect().top + scrollY;
     const room = (parent === window ? innerHeight : FRAMED) - top;
     const height = wide ? Math.max(420, Math.min(760, room - 56)) : Math.max(440, room - 150);
-    const side = this.pad ? (wide ? PAD_SIDE.wide : PAD_SIDE.narrow) : 0;
+    const side = this.pad ? PAD_SIDE[wide ? (width < TIGHT ? "tight" : "wide") : "narrow"] : 0;
     this.padHolder.style.width = `${side}px`;
     this.plane.layout(width, height, wide, { width: side, height: side && side + PAD_SIDE.caption });
     this.net.style.height = `${this.plane.size.height}px`;
@@ -233,6 +233,22 @@ class NetworkApp {
   /** Draw what lies over the maps. */
   mark() {
     this.over.innerHTML = marksOf(this);
+  }
+
+  /** What is drawn, as the text of an SVG that needs no style sheet. */
+  picture() {
+    const { width, height } = this.plane.size;
+    const svg = /** @type {SVGElement} */ (this.over.cloneNode(true));
+    for (const [i, shape] of [...svg.querySelectorAll("*")].entries()) {
+      const style = getComputedStyle(this.over.querySelectorAll("*")[i]);
+      for (const name of STYLED) shape.setAttribute(name, style.getPropertyValue(name));
+    }
+    const tag = (name, attributes) => `<${name} ${Object.entries(attributes).map(([key, value]) => `${key}="${value}"`).join(" ")}`;
+    const drawn = this.padHolder.querySelector(".surface path");
+    const side = this.padHolder.clientWidth;
+    const line = drawn ? `${tag("svg", { y: PAD_SIDE.caption, width: side, height: side, viewBox: "0 0 1 1" })}>${tag("path", { d: drawn.getAttribute("d"), fill: "none", stroke: getComputedStyle(drawn).color, "stroke-width": drawn.getAttribute("stroke-width"), "stroke-linecap": "round", "stroke-linejoin": "round" })}/></svg>` : "";
+    const title = `${tag("text", { x: 0, y: -10, "font-size": 18, "font-weight": 600, "font-family": "system-ui, sans-serif", fill: getComputedStyle(this.root).color })}>${[this.data.title, this.says.textContent, this.flip ? this.next.textContent : ""].filter(Boolean).map(asText).join(" · ")}</text>`;
+    return `${tag("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height + 34, viewBox: `0 -34 ${width} ${height + 34}`, fill: "none" })}>${tag("rect", { y: -34, width: "100%", height: "100%", fill: getComputedStyle(this.root).backgroundColor })}/>${tag("image", { href: this.plane.canvas.toDataURL(), width, height })}/>${line}${title}${svg.innerHTML}</svg>`;
   }
 
   // ---- words ----

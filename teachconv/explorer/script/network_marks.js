@@ -90,7 +90,7 @@ function wire(plane, from, to, name, width) {
 }
 
 /** A name, which may come from a file, without markup. */
-const asText = (words) => words.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+export const asText = (words) => words.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** A share in percent. */
 export const percent = (share) => `${(100 * share).toFixed(share > 0.0995 && share < 0.9995 ? 0 : 1)} %`;

@@ -5,7 +5,10 @@ import { short } from "./numbers.js";
 import { chances, ranked } from "./network_numbers.js";
 import { range } from "./python.js";
 
-const [TOP, BETWEEN, BARS] = [58, 26, 190]; // pixels of the titles, between two columns, and of the answer
+const TOP = 58; // pixels of the titles
+const WIDE_SIDES = { between: 26, bars: 190 }; // pixels between two columns, and of the answer
+const TIGHT_SIDES = { between: 14, bars: 146 }; // the same, tight
+export const TIGHT = 860; // pixels of a width with less room
 const PAD_CAPTION = 22; // pixels
 const [WIDEST_TITLE, LETTER] = [96, 6.6]; // pixels of a title, and of a letter of it
 const [GAP, LARGEST, SMALLEST, VECTOR] = [6, 84, 16, 18]; // pixels between maps; of a map; of a cell of a vector
@@ -13,7 +16,7 @@ const CLASSES = 12; // bars of an answer; of more classes the highest ones are s
 const SHOWN = [64, 32, 16, 8, 4]; // maps of a column: the first number that fits is used
 const MOST_NUMBERS = 256; // of a vector that are shown
 const TWO_DIGITS = 28; // pixels of a cell that has two digits of its number
-const NUMBERED = 22; // pixels of a cell that has its number
+const [NUMBERED, LEAST_NUMBERED] = [22, 18]; // pixels of a cell that has its number, and of one of the input
 
 const isVector = ({ rows, cols }) => rows * cols === 1;
 
@@ -48,8 +51,8 @@ export class Plane {
     const left = wide ? Math.max(pad.width, 1) : 0;
     const side = this.inputSide(input, room, height, wide, pad);
     const first = Math.max(wide ? left : pad.height, side) + 4;
-    const between = wide ? BETWEEN : 24;
-    const ends = answer === null ? 0 : wide ? BARS : 64;
+    const { between, bars } = !wide ? { between: 24, bars: 64 } : width < TIGHT ? TIGHT_SIDES : WIDE_SIDES;
+    const ends = answer === null ? 0 : bars;
     const free = (wide ? width : height) - first - ends - (inner.length + (answer === null ? 0 : 1)) * between - (wide || pad.height ? 0 : PAD_CAPTION);
     const [one, most] = this.fitted(inner, room, free, wide);
     this.places = [];
@@ -60,7 +63,7 @@ export class Plane {
     for (const k of columns.keys()) {
       if (!k) continue;
       if (k === answer) {
-        this.places[k] = this.placeBars(at, room, wide, width);
+        this.places[k] = this.placeBars(at, room, wide, width, bars);
         at += ends + air;
         continue;
       }
@@ -78,7 +81,7 @@ export class Plane {
     if (rows * cols === 1) return VECTOR;
     if (!wide) return Math.min(128, height * 0.2);
     const free = pad.height ? height - TOP - pad.height : room / channels - GAP;
-    return Math.max(40, Math.min(208, free));
+    return Math.max(40, Math.min(pad.width || 208, free));
   }
 
   /** The side of a map, and how many of a column are shown, with which all columns fit. */
@@ -131,15 +134,15 @@ export class Plane {
     const [across, down] = [cols * cell, rows * cell];
     const y = wide ? TOP + (pad.height && pad.height - 8) : PAD_CAPTION;
     const step = wide ? { x: 0, y: down + GAP } : { x: across + 4, y: 0 };
-    const x = wide ? 2 + Math.max(0, (pad.width - across) / 2) : pad.width ? width - across - 14 : 2;
+    const x = wide ? 2 + Math.max(0, (pad.width - across) / 2) : pad.width ? Math.min(width - across - 14, 2 * pad.width) : 2;
     const maps = new Map(range(0, channels).map((c) => [c, { x: x + c * step.x, y: y + c * step.y }]));
     return { maps, cell, width: across, height: down, at: wide ? x : y, end: x + across, top: y, left: 0 };
   }
 
-  placeBars(at, room, wide, width) {
+  placeBars(at, room, wide, width, bars) {
     const count = Math.min(CLASSES, this.network.columns[this.network.answer].channels);
     const cell = wide ? Math.min(64, (room - GAP) / count) : width / count;
-    return { bars: true, maps: new Map(), cell, at, end: at + (wide ? BARS : 64), count, width: wide ? BARS : cell, height: wide ? cell : 60, left: 0 };
+    return { bars: true, maps: new Map(), cell, at, end: at + bars, count, width: wide ? bars : cell, height: wide ? cell : 60, left: 0 };
   }
 
   /** The classes whose bars are shown, in their order; the places of the bars follow. */
@@ -192,7 +195,7 @@ export class Plane {
         pen.strokeStyle = line;
         if (rows * cols > 1) pen.strokeRect(at.x - 0.5, at.y - 0.5, place.width + 1, place.height + 1);
       }
-      if (place.cell >= NUMBERED) this.number(pen, k, values[k], ink, paper);
+      if (place.cell >= (k ? NUMBERED : LEAST_NUMBERED)) this.number(pen, k, values[k], ink, paper);
     }
     if (this.network.answer !== null) this.paintBars(pen, values[this.network.answer], above, mark);
   }
@@ -241,7 +244,7 @@ export class Plane {
       const { maps, cell, width } = this.places[this.network.answer];
       const { x, y } = maps.get(c);
       pen.fillStyle = c === best ? mark : above;
-      if (this.wide) pen.fillRect(x + 26, y + cell * 0.22, Math.max(1, (width - 126) * shares[c]), cell * 0.56);
+      if (this.wide) pen.fillRect(x + 26, y + cell * 0.22, Math.max(1, (width - 112) * shares[c]), cell * 0.56);
       else pen.fillRect(x + 4, y + 58 - Math.max(1, 36 * shares[c]), width - 8, Math.max(1, 36 * shares[c]));
     }
   }
