@@ -20,6 +20,7 @@ const NARROW = "(max-width: 960px)"; // of a page whose axes are swapped, as in 
 const PAD_SIDE = { wide: 208, tight: 160, narrow: 128, caption: 22 }; // pixels of the pad
 const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
 const STYLED = ["fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "font-size", "font-weight", "font-family"];
+const SCROLL_BAR = 16; // pixels
 const FRAMED = 800; // pixels of a page in a frame, whose height follows the page
 const SEVEN = [[[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]]; // what the page draws itself
 const DRAWS_IN = 1200; // milliseconds in which it does
@@ -107,7 +108,7 @@ class NetworkApp {
     const side = this.pad ? PAD_SIDE[wide ? (width < TIGHT ? "tight" : "wide") : "narrow"] : 0;
     this.padHolder.style.width = `${side}px`;
     this.plane.layout(width, height, wide, { width: side, height: side && side + PAD_SIDE.caption });
-    this.net.style.height = `${this.plane.size.height}px`;
+    this.net.style.height = `${this.plane.size.height + (this.plane.size.width > width ? SCROLL_BAR : 0)}px`;
     this.sum.style.maxHeight = wide ? `${this.plane.size.height}px` : "";
     this.over.setAttribute("viewBox", `0 0 ${this.plane.size.width} ${this.plane.size.height}`);
     Object.assign(this.over.style, { width: `${this.plane.size.width}px`, height: `${this.plane.size.height}px` });

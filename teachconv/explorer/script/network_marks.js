@@ -23,7 +23,7 @@ function titles(app, k, place) {
   const isRead = app.pad && !k;
   const note = isRead ? ["ink in blocks of 4 × 4"] : [...column.note, place.left ? `${place.maps.size} of ${column.channels}` : ""].filter(Boolean);
   const [x, y] = wide ? [place.at, (k ? 0 : place.top - (app.pad ? 46 : 58)) + 14] : [k ? 0 : place.maps.get(0).x, (k ? place.at : 22) - 7];
-  const most = wide && !place.bars ? Math.max(14, Math.floor((place.end - place.at) / 6.4)) : 60;
+  const most = wide && !place.bars ? Math.max(9, Math.floor((place.end - place.at + 12) / 6.8)) : 60;
   const cut = (words) => asText(words.length > most ? `${words.slice(0, most - 1)}…` : words);
   const name = isRead ? (wide ? "what the network reads" : "the network reads") : cut(column.name);
   const parts = wide

@@ -10,10 +10,13 @@ const WIDE_SIDES = { between: 26, bars: 190 }; // pixels between two columns, an
 const TIGHT_SIDES = { between: 14, bars: 146 }; // the same, tight
 export const TIGHT = 860; // pixels of a width with less room
 const PAD_CAPTION = 22; // pixels
-const [WIDEST_TITLE, LETTER] = [96, 6.6]; // pixels of a title, and of a letter of it
+const WIDEST_TITLES = [96, 60]; // pixels of a title: the first with which all fits
+const LETTER = 6.6; // pixels of a letter of it
+const [READABLE, SCROLLED] = [36, 64]; // pixels of a map that shows its cells, and of one where a page scrolls
 const [GAP, LARGEST, SMALLEST, VECTOR] = [6, 84, 16, 18]; // pixels between maps; of a map; of a cell of a vector
 const CLASSES = 12; // bars of an answer; of more classes the highest ones are shown
 const SHOWN = [64, 32, 16, 8, 4]; // maps of a column: the first number that fits is used
+const PHOTO = 300; // cells of an input that is drawn as an image, black to white
 const MOST_NUMBERS = 256; // of a vector that are shown
 const TWO_DIGITS = 28; // pixels of a cell that has two digits of its number
 const [NUMBERED, LEAST_NUMBERED] = [22, 18]; // pixels of a cell that has its number, and of one of the input
@@ -32,6 +35,7 @@ export class Plane {
     this.inked = false; // whether the input has no number below zero
     this.unit = 1; // what an input's number is multiplied by where it is written
     this.colours = null; // those of the theme, until it changes
+    this.title = WIDEST_TITLES[0];
     this.places = []; // of each column: its maps, the side of a cell, and where it begins
   }
 
@@ -84,15 +88,18 @@ export class Plane {
     return Math.max(40, Math.min(pad.width || 208, free));
   }
 
-  /** The side of a map, and how many of a column are shown, with which all columns fit. */
+  /** The side of a map, and how many of a column are shown, with which all columns fit; their titles may be cut for that. */
   fitted(inner, room, free, wide) {
-    for (const most of SHOWN) {
-      for (let one = LARGEST; one >= SMALLEST; one -= 2) {
-        const used = inner.reduce((sum, k) => sum + this.extent(this.network.columns[k], one, most, room, wide), 0);
-        if (used <= free && (one >= 40 || most <= 16 || inner.every((k) => this.network.columns[k].channels <= most))) return [one, most];
+    const columns = inner.map((k) => this.network.columns[k]);
+    for (this.title of WIDEST_TITLES) {
+      for (const most of SHOWN) {
+        for (let one = LARGEST; one >= SMALLEST; one -= 2) {
+          const used = columns.reduce((sum, column) => sum + this.extent(column, one, most, room, wide), 0);
+          if (used <= free && (one >= READABLE || columns.every(({ channels }) => channels <= most))) return [one, most];
+        }
       }
     }
-    return [Math.max(SMALLEST, 40), SHOWN.at(-1)]; // the page scrolls
+    return [SCROLLED, Math.max(1, Math.floor(room / (SCROLLED + GAP)))]; // one line of maps a column, and the page scrolls
   }
 
   /** The sides of a map, and how many of them stand beside each other across the flow. */
@@ -115,7 +122,7 @@ export class Plane {
 
   extent(column, one, most, room, wide) {
     const { along, gap, lines } = this.sides(column, one, most, room, wide);
-    const title = wide ? Math.min(WIDEST_TITLE, LETTER * Math.max(column.name.length, ...column.note.map((line) => line.length))) : 0;
+    const title = wide ? Math.min(this.title, LETTER * Math.max(column.name.length, ...column.note.map((line) => line.length))) : 0;
     return Math.max(lines * along - gap, title);
   }
 
@@ -187,9 +194,10 @@ export class Plane {
     pen.clearRect(0, 0, this.size.width, this.size.height);
     for (const [k, place] of this.places.entries()) {
       if (place.bars) continue;
-      this.drawSheet(k, values[k], [k || !this.inked ? above : ink, below, soft]);
-      pen.imageSmoothingEnabled = false;
       const { cols, rows } = this.network.columns[k];
+      const isPhoto = !k && this.inked && rows * cols > PHOTO;
+      this.drawSheet(k, values[k], isPhoto ? ["rgb(255, 255, 255)", below, "rgb(17, 17, 17)"] : [k || !this.inked ? above : ink, below, soft]);
+      pen.imageSmoothingEnabled = false;
       for (const [i, at] of [...place.maps.values()].entries()) {
         pen.drawImage(this.sheet, 0, i * rows, cols, rows, at.x, at.y, place.width, place.height);
         pen.strokeStyle = line;

@@ -5,6 +5,7 @@ import { ranked } from "./network_numbers.js";
 const KEEP = [3, 2, 2, 1]; // lines from the answer, and from each cell that they come from
 const THIN = 0.004; // share of a line that is not drawn
 const LEVELS = 16; // steps between the ends of an input cell's values, all of which are tried
+const PATIENCE = 30_000; // milliseconds of trying; of a network that takes longer only the two ends are tried
 const PAUSE = 30; // milliseconds of trying before the page may draw
 
 /** Whether the answer is a sum whose products say why. */
@@ -68,14 +69,16 @@ function originOf(network, values, cell) {
  */
 export async function leastChange(network, input, [, least, most], goOn) {
   const [low, high] = [Math.min(0, least), most || 1];
+  let start = performance.now();
   const [win] = ranked(network.forward(input)[network.answer]);
+  const levels = (performance.now() - start) * input.length * LEVELS > PATIENCE ? 1 : LEVELS;
   const tries = [];
   for (let i = 0; i < input.length; i++) {
-    for (let n = 0; n <= LEVELS; n++) tries.push([i, low + ((high - low) * n) / LEVELS]);
+    for (let n = 0; n <= levels; n++) tries.push([i, low + ((high - low) * n) / levels]);
   }
   const size = ([i, to]) => Math.abs(to - input[i]);
   tries.sort((a, b) => size(a) - size(b));
-  let start = performance.now();
+  start = performance.now();
   for (const [n, [i, to]] of tries.entries()) {
     const changed = input.slice();
     changed[i] = to;
