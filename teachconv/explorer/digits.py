@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
+
 import numpy as np
 
 from .. import keras
@@ -42,6 +45,18 @@ def draw_a_digit() -> NetworkExplorer:
     """
     images = digits()["images"] / np.float32(16)
     model = digits_model()
+    with (files("teachconv") / "data" / "digits.npz").open("rb") as file, np.load(file) as arrays:
+        recorded = json.loads(arrays["meta"].item())
+    many, share = recorded["images"], recorded["accuracy"]
+    note = (
+        f"Right: {share['test images']:.1%} of {many['test']} test digits, {share['drawn']:.1%} of "
+        f"{many['drawn']} drawings by a simulated hand."
+    )
     return NetworkExplorer(
-        model, images[:1], scales=largest(walk(model, images)), title="Draw a digit", pad=True
+        model,
+        images[:1],
+        scales=largest(walk(model, images)),
+        title="Draw a digit",
+        pad=True,
+        note=note.replace("%", " %"),
     )

@@ -63,7 +63,7 @@ def explore(
     """
     if not inspect.isroutine(op):
         if story is not None:
-            raise ArgumentTypeError("story is for the picture of a call, and op is no function")
+            raise ArgumentTypeError("story is for the picture of a call; op is a model")
         return NetworkExplorer(op, *args, at=at, budget=budget, **kwargs)
     if is_one_of(op, nn_ops.RESOLVERS):
         nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant

@@ -30,6 +30,7 @@ class NetworkExplorer(Explorer):
         scales: see `NetworkDocument`.
         title: the page's title.
         pad: whether the reader draws the input, a digit.
+        note: what else the page says of the network.
     """
 
     _explained = None  # no cell of a call is explained
@@ -44,6 +45,7 @@ class NetworkExplorer(Explorer):
         scales: Sequence[float] | None = None,
         title: str = "",
         pad: bool = False,
+        note: str = "",
     ) -> None:
         if isinstance(model, OnnxModel):
             model = model.path if model._model is None else model._model
@@ -51,7 +53,7 @@ class NetworkExplorer(Explorer):
         named = Path(model).name if isinstance(model, (str, Path)) else getattr(model, "name", "")
         self._data = NetworkDocument(self.network, scales).data()
         self._data["title"] = title or named or type(model).__name__
-        self._data |= {"pad": pad, "at": None if at is None else self._cell(at)}
+        self._data |= {"pad": pad, "note": note, "at": None if at is None else self._cell(at)}
         self._html = network_page(self._data["title"], dumps(self._data))
         limit = _PAGE if budget is None else budget
         if len(self._html) > limit:

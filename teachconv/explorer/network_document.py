@@ -28,7 +28,7 @@ from .pools import pool_of
 
 # what the page computes of smooth functions; others are boxes
 SMOOTH = ("softmax", "sigmoid", "tanh", "silu (swish)", "gelu (tanh)", "elu", "hardswish", "hardsigmoid")
-_CLASSES = 1000  # of an answer; more numbers are no scores
+_CLASSES = 1000  # the most of an answer
 # of an axis, in the order of AxisGeometry's fields in law.js
 _INTEGERS = ("in_size", "filter_size", "out_size", "stride", "dilation", "pad_before", "pad_after")
 

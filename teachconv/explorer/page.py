@@ -133,6 +133,7 @@ NETWORK_MODULES = (
     "network_plane",
     "network_marks",
     "network_panels",
+    "network_story",
     "network",
 )
 
@@ -254,18 +255,18 @@ def network_page(title: str, data: str) -> str:
         'openNetwork(document.getElementById("explorer"), data);'
     )
     modules = script((*MODULES, *NETWORK_MODULES), ("tensorflow.conv2d",))
-    return _document(title, still, f"{modules}\n{run}", holder)
+    return _document(title, still, f"{modules}\n{run}", holder, _asset("network.css"))
 
 
-def _document(title: str, still: str, module: str, data: str = "") -> str:
-    """Return an HTML document with the style sheet and one JavaScript module."""
+def _document(title: str, still: str, module: str, data: str = "", more_style: str = "") -> str:
+    """Return an HTML document with the style sheet, more of it, and one JavaScript module."""
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title>"
-        f"<style>{_BODY}\n{style()}</style></head><body>"
+        f"<style>{_BODY}\n{style()}{more_style}</style></head><body>"
         f'<main id="explorer">{still}</main>{data}'
         f'<script type="module">\n{module}\n{_IN_A_FRAME}</script></body></html>\n'
     )

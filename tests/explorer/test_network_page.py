@@ -104,6 +104,30 @@ def test_a_cell_says_its_window_and_its_sum_and_opens_its_call(show):
     assert page.all("h2")[0].text.startswith("input, row 1, column 0 = ")
 
 
+def test_a_story_of_nine_steps_points_at_the_page(show, digit):
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run(TOOL, "nine steps")
+    said = []
+    for number in range(1, 10):
+        assert page.all(".story p")[0].text.startswith(f"{number}/9 ")
+        said.append(page.all("h2")[0].text.partition(" = ")[0])
+        page.all("[aria-label='next step']")[0].click()
+    assert page.all(".story") == []
+    assert said[0] == "Point at any cell"
+    assert [text.partition(",")[0] for text in said[1:8]] == [
+        "input",
+        "conv1",
+        "conv1",
+        "conv1",
+        "pool1",
+        "conv2",
+        "dense",
+    ]
+    assert said[7] == "dense, class 7"
+    assert said[8].startswith("Why 7 and not")
+
+
 def test_the_picture_of_a_question_is_saved(show, digit):
     page = show(digit)
     wait_for(page, f"{ANSWER}.startsWith('7, ')")

@@ -1,13 +1,14 @@
 // A network drawn whole: its maps, what a cell reads and reaches, its sum, why the answer, and what would change it.
 
 import { callDocument } from "./call_document.js";
-import { h } from "./elements.js";
+import { h, keepFocus } from "./elements.js";
 import { still } from "./flight.js";
 import { mount } from "./main.js";
 import { chances, Network, ranked, unpackedArray } from "./network_numbers.js";
 import { asText, marksOf, percent } from "./network_marks.js";
 import { cellPanel, says, whyPanel } from "./network_panels.js";
 import { Plane, TIGHT } from "./network_plane.js";
+import { caption, goTo } from "./network_story.js";
 import { explained, explains, leastChange } from "./network_why.js";
 import { brief } from "./numbers.js";
 import { pad } from "./pad.js";
@@ -44,6 +45,7 @@ class NetworkApp {
     this.cell = null; // the cell that is pointed at
     this.why = null; // the question that is asked
     this.flip = null; // the least change that was found
+    this.step = null; // of the story
     this.kept = false; // whether a click selected it
     this.build();
     this.layout();
@@ -86,6 +88,7 @@ class NetworkApp {
       data.pad ? tool("clear", () => { this.touched = true; this.select(null); this.pad.clear(); }) : null,
       answers && this.explains ? tool("why?", () => this.ask()) : null,
       answers && this.network.isWhole ? tool("change its mind", () => this.changeMind()) : null,
+      data.pad ? tool("nine steps", () => goTo(this, 0)) : null,
       tool("⤓ SVG", () => download("network.svg", this.picture(), "image/svg+xml")),
       tool("⤓ PNG", async () => download("network.png", await pngOf(this.picture(), 0), "image/png")));
     this.padHolder = h("div", { class: "pad-holder" });
@@ -104,7 +107,7 @@ class NetworkApp {
     this.width = width;
     const top = this.net.getBoundingClientRect().top + scrollY;
     const room = (parent === window ? innerHeight : FRAMED) - top;
-    const height = wide ? Math.max(420, Math.min(760, room - 56)) : Math.max(440, room - 150);
+    const height = wide ? Math.max(420, Math.min(760, room - 78)) : Math.max(440, room - 158);
     const side = this.pad ? PAD_SIDE[wide ? (width < TIGHT ? "tight" : "wide") : "narrow"] : 0;
     this.padHolder.style.width = `${side}px`;
     this.plane.layout(width, height, wide, { width: side, height: side && side + PAD_SIDE.caption });
@@ -192,7 +195,7 @@ class NetworkApp {
 
   press(event) {
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (event.key === "Escape") return this.select(null);
+    if (event.key === "Escape") return goTo(this, -1);
     if (event.key === "Enter" && this.cell?.[0] === this.network.answer) return this.ask();
     if (!steps) return undefined;
     event.preventDefault();
@@ -265,8 +268,10 @@ class NetworkApp {
       this.says.textContent = shares ? `${win}, ${percent(shares[win])}` : String(win);
       this.next.textContent = isBlank ? "with a mouse, a finger or the arrow keys" : this.flip ? flipText(this.flip, network, this.plane.unit) : shares ? `next: ${second}, ${percent(shares[second])}` : `next: ${second}`;
     }
-    const panel = this.why ? whyPanel(this, this.why) : this.cell ? cellPanel(this, this.cell) : hints(this);
-    this.sum.replaceChildren(...panel.filter(Boolean));
+    const panel = this.why ? whyPanel(this, this.why) : this.cell ? cellPanel(this, this.cell) : null;
+    const lines = [caption(this), ...(panel ?? hints(this))].filter(Boolean);
+    if (panel || this.told !== lines[0].textContent) keepFocus(this.sum, () => this.sum.replaceChildren(...lines)); // a drawing alone says nothing new
+    this.told = panel ? null : lines[0].textContent;
     const time = this.took === undefined ? "" : ` in ${this.took.toFixed(1)} ms`;
     this.foot.textContent = this.about.replace(" here", ` here${time}`);
   }
@@ -352,7 +357,7 @@ function aboutPage(network, values, data) {
   const theirs = far === null ? "" : `; what ${data.framework} returned differs by at most ${far === 0 ? "0" : far.toExponential(1)}`;
   const first = data.outputs > 1 ? ` The answer is the first of ${data.outputs} outputs.` : "";
   const boxes = network.isWhole ? "" : " A layer that this page does not compute shows what the model computed.";
-  return `${numbers} numbers, computed here: sums in float64, each rounded once to ${data.dtype}${theirs}.${first}${boxes}`;
+  return `${numbers} numbers, computed here: sums in float64, each rounded once to ${data.dtype}${theirs}.${first}${boxes} ${data.note}`;
 }
 
 /** How far the scores are from those that the model returned. */
