@@ -128,8 +128,12 @@ class NetworkDocument:
         self._place[number] = self.columns.index(column)
 
     def _step(self, layer: Layer) -> dict[str, Any] | None:
-        """Return what a layer makes of each cell, or None; before the end, of a softmax too."""
+        """Return what a layer made of each cell, or None; before the end, of a softmax too."""
         step = _STEPS.get(layer.op, _no_step)(layer)
+        if step is not None and layer.op is not None:  # an argument may be read wrongly
+            made = layer.op(layer.inputs[0], **layer.arguments)
+            if not definitions.judged(layer.name, _output(layer), made, _output(layer).dtype).passed:
+                return None
         inner = step == {"kind": "softmax"} and layer is not self.network.layers[-1]
         return None if inner else step
 

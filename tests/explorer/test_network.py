@@ -316,6 +316,16 @@ def test_what_is_for_calls_only_is_refused_and_at_must_be_inside(tmp_path):
     assert tc.explore(model, x, at=("conv1", 1, 2, 3)).data()["at"] == [1, 1, 2, 3]
 
 
+def test_an_activation_that_does_not_give_the_numbers_of_the_run_is_a_box():
+    """A recording of which one number was changed."""
+    model, x = own()
+    recording = recorder.record_keras(model, x)
+    entry = next(entry for entry in recording if entry["name"] == "re_lu" or entry["word"] == "ReLU")
+    entry["output"] = entry["output"] * np.float32(2)
+    kinds = [column["kind"] for column in tc.explore(recording).data()["columns"]]
+    assert kinds[:5] == ["input", "convolution", "max pool", "convolution", "box"]
+
+
 def test_an_answer_is_one_row_of_scores_and_a_box_has_the_numbers_of_the_run():
     layers = keras.layers
     maps = keras.Sequential([layers.Input((4, 4, 1)), layers.Conv2D(2, 3)])
