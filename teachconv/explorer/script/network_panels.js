@@ -15,17 +15,17 @@ const stepName = ({ kind, high }) => (kind === "clip" && high ? `ReLU${high}` : 
 /** What a column does, in a few words: what it makes of its windows, and the steps behind that. */
 export function says(column) {
   const { kind, axes, filters, groups, channels, sources, then = [], steps = [], word } = column;
+  if (kind === "box") return [word, "not computed"];
   if (kind === "input") return [`${column.rows} × ${column.cols}${channels > 1 ? ` × ${channels}` : ""}`];
   const size = axes?.map(({ filter_size }) => filter_size).join(" × ");
   const [rows, cols] = axes ?? [];
-  const stride = axes && Math.max(rows.stride, cols.stride) > 1 ? `, stride ${rows.stride}` : "";
-  const dilation = axes && Math.max(rows.dilation, cols.dilation) > 1 ? `, dilation ${rows.dilation}` : "";
+  const spread = (field) => (axes && Math.max(rows[field], cols[field]) > 1 ? `, ${field} ${[...new Set([rows[field], cols[field]])].join(" × ")}` : "");
   const walls = filters && groups > 1 ? (groups === channels ? ", depthwise" : `, ${groups} groups`) : "";
   const dense = filters && column.rows * column.cols === 1 && sources[0][0] === rows.filter_size && sources[0][1] === cols.filter_size;
   const what = dense ? `sums of ${sources[0].reduce((a, b) => a * b)}`
-    : filters ? `${size}${stride}${dilation}${walls}`
+    : filters ? `${size}${spread("stride")}${spread("dilation")}${walls}`
       : axes ? `${kind === "max pool" ? "max" : "mean"} of ${size}`
-        : kind === "box" ? `${word}, as it was` : kind === "same" ? "" : kind;
+        : kind === "same" ? "" : kind;
   return [what, [...steps, ...then].map(stepName).join(", ")].filter(Boolean);
 }
 
@@ -84,7 +84,7 @@ export function cellPanel(app, cell) {
 function readsText(network, cell) {
   const { masks, spans } = readsOf(network, cell);
   const { count, sides: [high, wide] } = spanOf(network, 0, masks[0]);
-  if (!spans[0]) return h("p", { class: "faint" }, "Nothing of the input is known of it here.");
+  if (!spans[0]) return h("p", { class: "faint" }, "A layer before it is not computed on this page, so what it reads of the input is not known.");
   const [rows, cols] = [spans[0].rows, spans[0].cols].map(([low, top]) => top - low + 1);
   const beyond = rows > high || cols > wide ? `; its window is ${rows} × ${cols}, the rest is padding` : "";
   const holes = count < high * wide ? `, ${count} cells of them` : "";
