@@ -316,6 +316,21 @@ def test_what_is_for_calls_only_is_refused_and_at_must_be_inside(tmp_path):
     assert tc.explore(model, x, at=("conv1", 1, 2, 3)).data()["at"] == [1, 1, 2, 3]
 
 
+@needs_node
+def test_a_column_is_named_by_what_it_does():
+    text = "const start = (columns) => columns.map((column) => says({ rows: 4, cols: 4, ...column }));"
+    relu, relu6, hardtanh = (
+        {"kind": "clip", "low": low, "high": high} for low, high in ((0, None), (0, 6), (-1, 1))
+    )
+    axis = {"filter_size": 3, "stride": 1, "dilation": 1}
+    base = {"kind": "convolution", "filters": [1], "groups": 1, "channels": 4, "sources": [[8, 8, 2]]}
+    rows = [axis | {"stride": 2}, axis | {"dilation": 2}]
+    same = {"kind": "same", "steps": [hardtanh]}
+    columns = [base | {"axes": rows, "then": [relu]}, base | {"axes": [axis, axis], "then": [relu6]}, same]
+    got = answers((*MODULES, "network_plane", "network_marks", "network_panels"), text)("start", columns)
+    assert got == [["3 × 3, stride 2 × 1, dilation 1 × 2", "ReLU"], ["3 × 3", "ReLU6"], ["clip -1…1"]]
+
+
 def test_an_activation_that_does_not_give_the_numbers_of_the_run_is_a_box():
     """A recording of which one number was changed."""
     model, x = own()

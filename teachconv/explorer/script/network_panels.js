@@ -9,8 +9,10 @@ import { productFigure } from "./sum_panels.js";
 const STRONGEST = 6; // grids of products, the strongest ones
 const MOST_WRITTEN = 256; // cells of a map that is written out
 const SEGMENTS = 40; // of a pile; the smallest products share the last
-const VERDICT = { clip: "ReLU", leaky: "leaky ReLU" };
-const stepName = ({ kind, high }) => (kind === "clip" && high ? `ReLU${high}` : VERDICT[kind] ?? kind);
+const stepName = ({ kind, low, high }) => {
+  if (kind !== "clip") return kind === "leaky" ? "leaky ReLU" : kind;
+  return low === 0 ? `ReLU${high ?? ""}` : `clip ${low ?? ""}…${high ?? ""}`;
+};
 
 /** What a column does, in a few words: what it makes of its windows, and the steps behind that. */
 export function says(column) {
