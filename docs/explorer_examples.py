@@ -8,6 +8,7 @@ import figure_pack
 import numpy as np
 
 import teachconv as tc
+from teachconv.explorer.digits import draw_a_digit
 from teachconv.explorer.page import frame_of, playground_page
 
 # the arrays of the picture on the front page, which shows these lines
@@ -47,6 +48,8 @@ def write(folder: Path) -> None:
     extra.mkdir(parents=True, exist_ok=True)
     (extra / "playground.html").write_text(playground_page("../index.html"), encoding="utf-8")
     playground = frame_of("explorer/playground.html", "the convolution playground")
+    draw_a_digit().save(extra / "digits.html")
+    (folder / "digits.html").write_text(frame_of("explorer/digits.html", "draw a digit"), encoding="utf-8")
     explorer_stories.write(folder / "extra" / "stories", folder / "stories.html")
     figures = folder / "extra" / "figures"
     for file in (folder.parent / "_build" / "figures").glob("*"):  # what make figures made is not drawn again

@@ -16,6 +16,7 @@ import numpy as np
 from ..core.geometry import conv2d_geometry, conv2d_transpose_geometry
 from ..data import photo
 from ..explorer import explore
+from ..explorer.digits import draw_a_digit
 from ..inspection.explaining import explain
 from ..inspection.images import png
 from ..inspection.tracing import trace
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("conv2d_transpose, bilinear, back to the size of the photograph", _bytes(upsampled[0, :, :, 0])),
     ]
     sections = [
+        ("A whole network: draw a digit, and ask why", draw_a_digit()._repr_html_()),
         (
             "One output cell and every window around it, to play with",
             explore(conv2d, *edge_call, at=CELL)._repr_html_(),

@@ -5,18 +5,21 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..core.dtypes import to_dtype
 from ..core.kinds import OPS
 from ..data import photo
-from ..explorer.explorer import Explorer, explore
+from ..explorer.digits import draw_a_digit
+from ..explorer.explorer import Explorer
+from ..explorer.exploring import explore
 from ..explorer.playgrounds import Playground, playground
 from ..running import nn_ops
 from ..support.errors import ArgumentError, plain
 from ..support.tables import size
-from .call_arguments import add_call, numbers, padding, read_call, refuse_call
+from .call_arguments import add_call, numbers, padding, read_call, read_npy, refuse_call
 from .output import show
 
 _IMAGES = {  # the name's ending, and Pillow's format; of its others some start a program, as Ghostscript
@@ -34,6 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "op runs on the shipped photograph."
     )
     add_call(parser, optional=True)
+    parser.add_argument(
+        "--network",
+        nargs="+",
+        metavar=("MODEL", "INPUT"),
+        help="the page of a network: an .onnx or .tflite file and its input, an image or an .npy file; "
+        "a recording (.npz); or the word digits, for the network that reads what one draws",
+    )
     parser.add_argument("--at", type=numbers, help="n,row,col,channel of the cell to begin with")
     parser.add_argument(
         "--beside-padding", metavar="PADDING", type=padding, help="compare with this padding, as --padding"
@@ -62,6 +72,11 @@ def run(arguments: argparse.Namespace) -> None:
             raise ArgumentError("--playground takes no call: the reader sets it on the page")
         refuse_call(arguments, "--playground takes none")
         picture = playground()
+    elif arguments.network:
+        if (arguments.op, arguments.beside_padding) != (None, None):
+            raise ArgumentError("--network takes a model and its input, and no call")
+        refuse_call(arguments, "--network takes none")
+        picture = _network(*arguments.network, at=arguments.at, budget=arguments.budget)
     else:
         picture = _explorer(arguments)
         if arguments.beside_padding is not None:
@@ -82,6 +97,23 @@ def _explorer(arguments: argparse.Namespace) -> Explorer:
         return _of_picture(arguments, _image(Path(arguments.input)), (0.5, 0.5))
     op, args, kwargs = read_call(arguments)
     return explore(op, *args, at=arguments.at, budget=arguments.budget, **kwargs)
+
+
+def _network(model: str, *inputs: str, at: Any, budget: int | None) -> Explorer:
+    """The page of the network in a file, with an input: an .npy file as it is, an image divided by 255."""
+    if len(inputs) > 1:
+        raise ArgumentError(f"--network takes a model and one input; got {len(inputs)} inputs")
+    if model == "digits" and not inputs:
+        return draw_a_digit()
+    if not inputs:
+        return explore(model, at=at, budget=budget)
+    path = Path(inputs[0])
+    if path.suffix.lower() == ".npy":
+        return explore(model, read_npy(str(path)), at=at, budget=budget)
+    image = _image(path)[None].astype(np.float32) / 255
+    image = image.reshape(*image.shape[:3], -1)  # one grey channel has an axis, too
+    first = Path(model).suffix.lower() == ".onnx"
+    return explore(model, np.moveaxis(image, -1, 1) if first else image, at=at, budget=budget)
 
 
 def _of_picture(arguments: argparse.Namespace, picture: np.ndarray, centre: tuple[float, float]) -> Explorer:

@@ -1,4 +1,4 @@
-"""`tc.explore`: one call as an interactive picture, in a notebook, on a docs page or as one file."""
+"""The picture of one call, interactive, in a notebook, on a docs page or as one file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
 from ..running import dispatch, nn_ops
 from ..support.devices import call_on_host, to_host
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of, printable, words_of
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, printable, words_of
 from ..support.files import path_of
 from ..support.progress import during
 from ..support.tables import count
@@ -304,58 +304,3 @@ class Explorer:
             want = dispatch.run_canonical(call, "reference")
             differs[shown] = ~judge_direct(call, theirs[shown], want).ok
         return differs
-
-
-def explore(
-    op: Callable[..., Any],
-    *args: Any,
-    at: Sequence[int] | None = None,
-    budget: int | None = None,
-    story: Sequence[Sequence[Any]] | None = None,
-    **kwargs: Any,
-) -> Explorer:
-    """Return the interactive picture of ``op(*args, **kwargs)``: all its windows, products and sums.
-
-    Args:
-        op: an op of teachconv over one axis, two or three, a dialect's function, or a max or average pool.
-            The page draws in NHWC for every dialect, a sequence as a row, a volume slice by slice; its
-            variants keep the call's padding as numbers, and a pool has none.
-        *args: the op's arguments.
-        at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
-            only the surroundings of this cell are shown.
-        budget: the approximate size of the page in bytes; by default 340 kB, or, if the call itself takes
-            more, that and 100 kB for its variants. Variants of the call (other strides, paddings, ...) are
-            included as long as they fit, those with the fewest changes first; the page says how many are
-            left out. An image is held whole, for the lens, if it takes at most 2 MB or this size.
-        story: the steps of the page's tour, in place of the five that every page has: tuples of (text, at,
-            tap, focus), of which the last three may be left out. The text is one sentence; ``at`` a cell as
-            above; ``tap`` the number of the last tap that is shown; ``focus`` the parts that are not dimmed,
-            of "source", "weights", "products", "sum" and "result". Space and the arrow keys go through the
-            steps, and ``page.html#step=3`` opens the third.
-        **kwargs: the op's arguments by name.
-
-    Returns:
-        An `Explorer`. A notebook displays it; ``.save("page.html")`` writes one file.
-
-    Raises:
-        ValueError, TypeError: if the op itself raises it, ``budget`` is not a positive integer, or a step of
-            ``story`` is not as above.
-        IndexError: if ``at``, or that of a step, is outside the result.
-
-    >>> import numpy as np, teachconv as tc
-    >>> x = np.arange(16, dtype="float32").reshape(1, 4, 4, 1)
-    >>> picture = tc.explore(tc.conv2d, x, np.ones((3, 3, 1, 1), "float32"), strides=2, padding="SAME")
-    >>> picture
-    Explorer(tc.conv2d(input [1, 4, 4, 1], filters [3, 3, 1, 1], strides=2, padding='SAME'))
-    >>> picture.html()[:15]
-    '<!DOCTYPE html>'
-    """
-    if is_one_of(op, nn_ops.RESOLVERS):
-        nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant
-    if budget is not None and integer(budget, "budget", "an integer") < 1:
-        raise ArgumentError(f"budget must be at least 1 byte; got {budget}")
-    if not (story is None or isinstance(story, (list, tuple))):
-        raise ArgumentTypeError(
-            f"story must be a list of steps, each (text, at, tap, focus); got {brief(story)}"
-        )
-    return Explorer(op, args, kwargs, at, budget, story)

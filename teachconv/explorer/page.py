@@ -123,8 +123,19 @@ PLAYGROUND_MODULES = (
     "playground",
 )
 
-# what the page of a network adds
-NETWORK_MODULES = ("pad",)
+# what the page of a network adds: a call of it opens as the picture of that call
+NETWORK_MODULES = (
+    "call_document",
+    "pad",
+    "network_numbers",
+    "network_reach",
+    "network_why",
+    "network_plane",
+    "network_marks",
+    "network_panels",
+    "network_story",
+    "network",
+)
 
 
 @lru_cache(maxsize=16)
@@ -227,15 +238,35 @@ def page(title: str, data: str, still: str, function: str | None = None, *, whol
     return _document(f"{title}: the conv explorer", still, f"{modules}\n{run}", holder)
 
 
-def _document(title: str, still: str, module: str, data: str = "") -> str:
-    """Return an HTML document with the style sheet and one JavaScript module."""
+def network_page(title: str, data: str) -> str:
+    """Return the page of a network.
+
+    Args:
+        title: the page's title.
+        data: the network as JSON, escaped for a script element.
+
+    Returns:
+        HTML text.
+    """
+    still = "<p>The picture of a network needs JavaScript: this browser has it disabled.</p>"
+    holder = f'<script type="application/json" id="explorer-data">{data}</script>\n'
+    run = (
+        'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
+        'openNetwork(document.getElementById("explorer"), data);'
+    )
+    modules = script((*MODULES, *NETWORK_MODULES), ("tensorflow.conv2d",))
+    return _document(title, still, f"{modules}\n{run}", holder, _asset("network.css"))
+
+
+def _document(title: str, still: str, module: str, data: str = "", more_style: str = "") -> str:
+    """Return an HTML document with the style sheet, more of it, and one JavaScript module."""
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title>"
-        f"<style>{_BODY}\n{style()}</style></head><body>"
+        f"<style>{_BODY}\n{style()}{more_style}</style></head><body>"
         f'<main id="explorer">{still}</main>{data}'
         f'<script type="module">\n{module}\n{_IN_A_FRAME}</script></body></html>\n'
     )

@@ -8,6 +8,12 @@ Add ``teachconv.explorer.sphinx_directive`` to ``extensions`` in conf.py, then::
        :strides: 2
        :padding: SAME
 
+A network is drawn from two files beside the page, its model and its input::
+
+    .. teachconv:: network
+       :model: digits.onnx
+       :x: seven.npy
+
 Input and filters are shapes; the numbers are small seeded integers. Where no script runs, as in LaTeX and
 EPUB, there is an image of the first cell's window instead, and in plain text the table of its products.
 """
@@ -15,7 +21,10 @@ EPUB, there is an image of the first cell's window instead, and in plain text th
 from __future__ import annotations
 
 from io import BytesIO
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..core.arguments import ints_in, padding_in
 from ..data.seeded import make_array
@@ -23,7 +32,8 @@ from ..inspection.images import image_address
 from ..inspection.plotting import window
 from ..running import nn_ops
 from ..support.errors import ArgumentError, check_word
-from .explorer import Explorer, explore
+from .explorer import Explorer
+from .exploring import explore
 
 # which builders show what: the builders of HTML run scripts, but a reader of EPUB may not
 _SCRIPTS, _TEXT = "html and not epub", "text or man"
@@ -45,13 +55,16 @@ def _directive() -> Any:
         option_spec = {
             **dict.fromkeys(("input", "filters", "strides", "dilations", "output_shape", "at"), ints_in),
             "padding": padding_in,
+            "model": str,
+            "x": str,
         }
 
         def run(self) -> list[Any]:
             """Return the picture for each builder: its page, its image, or its table."""
             try:
-                picture = _picture(self.arguments[0], self.options)
-            except (ValueError, TypeError, IndexError) as error:
+                folder = Path(self.state.document.current_source or "").parent
+                picture = _picture(self.arguments[0], self.options, folder)
+            except (ValueError, TypeError, IndexError, OSError) as error:
                 raise self.error(f"teachconv: {error}") from error
             page = nodes.raw("", picture._repr_html_(), format="html")
             if not hasattr(self.state.document.settings, "env"):  # docutils alone, without Sphinx's builders
@@ -68,9 +81,14 @@ def _directive() -> Any:
     return TeachconvDirective
 
 
-def _picture(name: str, options: dict[str, Any]) -> Explorer:
-    """Return the explorer of one directive."""
-    check_word(name, "the op", _OPS)
+def _picture(name: str, options: dict[str, Any], folder: Path) -> Explorer:
+    """Return the explorer of one directive in a page of a folder."""
+    check_word(name, "the op", [*_OPS, "network"])
+    if name == "network":
+        if "model" not in options:
+            raise ArgumentError("the option :model: must name the file of the network")
+        x = np.load(folder / options["x"], allow_pickle=False) if "x" in options else None
+        return explore(folder / options["model"], x, at=options.get("at"))
     words = dict(options)
     for array in ("input", "filters"):
         if array not in words:

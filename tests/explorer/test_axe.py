@@ -9,6 +9,7 @@ from explorer_pages import integers
 
 import teachconv as tc
 from teachconv.data import photo
+from teachconv.explorer.digits import draw_a_digit
 
 AXE = (
     Path(sys.prefix) / "node" / "node_modules" / "axe-core" / "axe.min.js"
@@ -34,6 +35,7 @@ PAGES = {
         tc.conv2d, photo()[None, 20:80, 60:140].astype("float32"), integers(3, 3, 3, 1), 1, "SAME", budget=1
     ),
     "playground": tc.playground,
+    "network": draw_a_digit,
 }
 # a page of an image has 6,000 elements, most of them cells: all are looked at, in parts
 PARTS = [
@@ -54,7 +56,7 @@ def test_axe_finds_nothing_serious(driver, tmp_path, name, width, height):
     for dark in (False, True) if width > 390 else (False,):
         page = Page(driver, path, width=width, height=height, dark=dark)
         opened = "document.querySelectorAll('details').forEach((e) => { e.open = true })"
-        for state in [opened, "document.querySelector('.begin-quiz').click()"]:
+        for state in [opened, "document.querySelector('.begin-quiz, .tools button').click()"]:
             page.run(state)
             driver.execute_script(AXE.read_text(encoding="utf-8"))
             for within in PARTS if name == "photo" else ["html"]:

@@ -20,7 +20,9 @@ WRITTEN = {"rules": {"FRAMEWORKS", "FUNCTIONS", "writtenCall"}, "mistakes": {"MI
 
 
 def names(text):
-    return re.findall(r"^(?:export )?(?:async )?(?:class|function|const|let)\*? (\w+)", text, flags=re.M)
+    single = re.findall(r"^(?:export )?(?:async )?(?:class|function|const|let)\*? (\w+)", text, flags=re.M)
+    several = re.findall(r"^(?:export )?const \[([^\]]*)\]", text, flags=re.M)
+    return single + [name for group in several for name in re.findall(r"\w+", group)]
 
 
 def source(module):

@@ -17,9 +17,12 @@ ROOT = Path(__file__).parents[2]
 REQUESTS = "return performance.getEntriesByType('resource').map((e) => e.name).filter((name) => !/^(file|data|blob):/.test(name))"
 
 
+PLAYGROUND = ".tcx-frame[title*=playground]"
+
+
 def output_size(page):
     """What the playground in the page's frame says of its output."""
-    page.driver.switch_to.frame(page.all(".tcx-frame")[0])
+    page.driver.switch_to.frame(page.all(PLAYGROUND)[0])
     try:
         deadline = time.monotonic() + 60
         while not (found := page.run("return document.querySelector('.numbers b')?.textContent")):
@@ -32,7 +35,7 @@ def output_size(page):
 
 
 def set_input(page, size):
-    page.driver.switch_to.frame(page.all(".tcx-frame")[0])
+    page.driver.switch_to.frame(page.all(PLAYGROUND)[0])
     page.run(
         "const field = document.querySelector('[name=n]'); field.value = arguments[0];"
         "field.dispatchEvent(new Event('change', { bubbles: true }));",
@@ -48,7 +51,7 @@ def test_a_playground_that_lies_beside_the_page(driver, tmp_path):
     (tmp_path / "index.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><title>t</title>{body}")
     page = Page(driver, tmp_path / "index.html", width=1016)  # the frame is as wide as on the front page
     assert output_size(page) == "4 × 4"
-    page.driver.switch_to.frame(page.all(".tcx-frame")[0])
+    page.driver.switch_to.frame(page.all(PLAYGROUND)[0])
     assert page.all(".stage.stacked") == []
     box = "const box = (name) => document.querySelector(name).getBoundingClientRect();"
     # a line each, once the frame has its width
@@ -82,7 +85,7 @@ def test_a_link_to_the_page_around_opens_the_playground_as_one_set_it(driver, tm
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert page.run("return location.hash") == "#conv2d&n=9&k=3&s=1&p=valid"  # nobody did anything
-    page.driver.switch_to.frame(page.all(".tcx-frame")[0])
+    page.driver.switch_to.frame(page.all(PLAYGROUND)[0])
     page.all("[aria-label='stride: increase']")[0].click()
     page.driver.switch_to.default_content()
     wait_for(page, "return location.hash.includes('s=2')")
@@ -134,7 +137,7 @@ def test_the_front_page(driver, built, width, dark):
         assert file.exists()
     assert len(page.all(".doors a")) == len(DOORS)
     assert page.contrast(".doors *")[0] >= 4.5
-    page.driver.switch_to.frame(page.all(".tcx-frame")[0])
+    page.driver.switch_to.frame(page.all(PLAYGROUND)[0])
     assert page.run("return matchMedia('(prefers-color-scheme: dark)').matches") == dark
     assert page.run("return document.documentElement.scrollWidth") <= width
     least, where = page.contrast()

@@ -150,9 +150,9 @@ export class Thumbs {
   }
 }
 
-/** The colours of numbers above and below zero, on an element of the page. */
-export function signColours(element) {
-  const found = ["above", "below"].map((name) => {
+/** Colours of the palette, of numbers above and below zero, on an element of the page. */
+export function signColours(element, names = ["above", "below"]) {
+  const found = names.map((name) => {
     element.style.color = `var(--${name})`;
     return getComputedStyle(element).color;
   });

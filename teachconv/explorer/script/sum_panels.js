@@ -98,7 +98,7 @@ function equation(view, taps, app) {
 }
 
 /** Products as a grid, with their sum below. */
-function productFigure(title, list, columns, total, app, dense, three = false) {
+export function productFigure(title, list, columns, total, app, dense, three = false) {
   const wide = columns * Math.max(3.4, ...list.map((tap) => (tap.product === undefined ? 0 : 0.9 + 0.42 * factors(tap).length))); // in em
   const size = dense || list.length > 64 || wide > CLOSE ? " dense" : three ? " close three" : wide > ROOMY ? " close" : "";
   const many = list.length > 6 * columns ? " many" : ""; // rows

@@ -25,7 +25,7 @@ export function pictureButton(app) {
 }
 
 /** Render an SVG as PNG: two dots per pixel, or 300 dots per inch for print. */
-async function pngOf(svg, centimetres) {
+export async function pngOf(svg, centimetres) {
   const image = new Image();
   image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
   await image.decode();

@@ -1,0 +1,374 @@
+// A network drawn whole: its maps, what a cell reads and reaches, its sum, why the answer, and what would change it.
+
+import { callDocument } from "./call_document.js";
+import { h, keepFocus } from "./elements.js";
+import { still } from "./flight.js";
+import { mount } from "./main.js";
+import { chances, Network, ranked, unpackedArray } from "./network_numbers.js";
+import { asText, marksOf, percent } from "./network_marks.js";
+import { cellPanel, says, whyPanel } from "./network_panels.js";
+import { Plane, TIGHT } from "./network_plane.js";
+import { caption, goTo } from "./network_story.js";
+import { explained, explains, leastChange } from "./network_why.js";
+import { brief } from "./numbers.js";
+import { pad } from "./pad.js";
+import { themeButton } from "./parts.js";
+import { ADDRESSED, writeAddress } from "./present.js";
+import { tuple } from "./python.js";
+import { download, pngOf } from "./take_away.js";
+
+const NARROW = "(max-width: 960px)"; // of a page whose axes are swapped, as in explorer.css
+const PAD_SIDE = { wide: 208, tight: 160, narrow: 128, caption: 22 }; // pixels of the pad
+const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
+const STYLED = ["fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "font-size", "font-weight", "font-family"];
+const SCROLL_BAR = 16; // pixels
+const FRAMED = 800; // pixels of a page in a frame, whose height follows the page
+const SEVEN = [[[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]]; // what the page draws itself
+const DRAWS_IN = 1200; // milliseconds in which it does
+
+/** The page of a network. */
+class NetworkApp {
+  constructor(root, data) {
+    this.root = root;
+    this.data = data;
+    this.network = new Network(data);
+    this.values = this.network.forward(this.network.input);
+    const { columns, answer } = this.network;
+    for (const [k, column] of columns.entries()) Object.assign(column, { note: says(column), strongest: strongest(column, this.values[k]) });
+    this.plane = new Plane(this.network, columns.map((column, k) => (k ? column.largest : data.scale[0])));
+    this.plane.hasChances = answer !== null && [...columns[answer].steps, ...columns[answer].then].every(({ kind }) => kind === "softmax");
+    if (this.plane.hasChances && !columns[answer].note.some((line) => line.includes("softmax"))) columns[answer].note.push("%: softmax");
+    this.plane.inked = data.scale[1] >= 0;
+    this.plane.unit = data.pad ? SIXTEENTHS : 1;
+    this.explains = explains(this.network);
+    this.about = aboutPage(this.network, this.values, data);
+    this.cell = null; // the cell that is pointed at
+    this.why = null; // the question that is asked
+    this.flip = null; // the least change that was found
+    this.step = null; // of the story
+    this.kept = false; // whether a click selected it
+    this.build();
+    this.layout();
+    const isGiven = this.readAddress();
+    this.draw();
+    if (this.pad && !isGiven) this.open();
+    const again = () => { this.layout(); this.draw(); };
+    addEventListener("resize", again);
+    new ResizeObserver(() => { if (this.width !== this.net.clientWidth) again(); }).observe(this.net); // as a scroll bar comes
+    addEventListener("hashchange", () => { this.readAddress(); this.draw(); });
+    const themes = () => {
+      this.plane.colours = null;
+      this.draw();
+    };
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themes);
+    new MutationObserver(themes).observe(document.documentElement, { attributes: true });
+    new MutationObserver(themes).observe(root, { attributes: true, attributeFilter: ["data-theme", "style"] });
+  }
+
+  // ---- the parts of the page ----
+
+  build() {
+    const { root, data } = this;
+    root.classList.add("tcx", "network");
+    this.says = h("output", {});
+    this.next = h("p", { class: "faint" });
+    this.over = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    this.over.setAttribute("aria-hidden", "true");
+    const { canvas } = this.plane;
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "application");
+    canvas.setAttribute("aria-label", "the maps of all layers: arrow keys move the cell, with shift to the next layer or map; Escape ends");
+    canvas.addEventListener("pointermove", (event) => this.point(event));
+    canvas.addEventListener("pointerleave", () => { if (!this.kept) this.select(null, false); });
+    canvas.addEventListener("click", (event) => this.click(event));
+    canvas.addEventListener("keydown", (event) => this.press(event));
+    const tool = (words, act) => h("button", { type: "button", onclick: act }, words);
+    const answers = this.network.answer !== null;
+    this.tools = h("div", { class: "tools" },
+      data.pad ? tool("clear", () => { this.touched = true; this.select(null); this.pad.clear(); }) : null,
+      answers && this.explains ? tool("why?", () => this.ask()) : null,
+      answers && this.network.isWhole ? tool("change its mind", () => this.changeMind()) : null,
+      data.pad ? tool("nine steps", () => goTo(this, 0)) : null,
+      tool("⤓ SVG", () => download("network.svg", this.picture(), "image/svg+xml")),
+      tool("⤓ PNG", async () => download("network.png", await pngOf(this.picture(), 0), "image/png")));
+    this.padHolder = h("div", { class: "pad-holder" });
+    if (data.pad) this.pad = pad(this.padHolder, { onInput: (values) => this.show(Float32Array.from(values)), onFirstTouch: () => { this.touched = true; } });
+    this.net = h("div", { class: "net" }, canvas, this.over, this.padHolder);
+    this.sum = h("aside", { class: "told", tabindex: "0", "aria-label": "what is pointed at", "aria-live": "polite" });
+    this.foot = h("footer", {});
+    root.replaceChildren(
+      h("header", {}, h("h1", {}, data.title), this.says, this.next, this.tools, themeButton(root, true)),
+      this.net, this.sum, this.foot);
+  }
+
+  layout() {
+    const wide = !matchMedia(NARROW).matches;
+    const width = this.net.clientWidth;
+    this.width = width;
+    const top = this.net.getBoundingClientRect().top + scrollY;
+    const room = (parent === window ? innerHeight : FRAMED) - top;
+    const height = wide ? Math.max(420, Math.min(760, room - 78)) : Math.max(440, room - 158);
+    const side = this.pad ? PAD_SIDE[wide ? (width < TIGHT ? "tight" : "wide") : "narrow"] : 0;
+    this.padHolder.style.width = `${side}px`;
+    this.plane.layout(width, height, wide, { width: side, height: side && side + PAD_SIDE.caption });
+    this.net.style.height = `${this.plane.size.height + (this.plane.size.width > width ? SCROLL_BAR : 0)}px`;
+    this.sum.style.maxHeight = wide ? `${this.plane.size.height}px` : "";
+    this.over.setAttribute("viewBox", `0 0 ${this.plane.size.width} ${this.plane.size.height}`);
+    Object.assign(this.over.style, { width: `${this.plane.size.width}px`, height: `${this.plane.size.height}px` });
+  }
+
+  draw() {
+    this.plane.paint(this.values);
+    this.mark();
+    this.say();
+  }
+
+  /** Another input: every number anew at once, and painted with the next frame. */
+  show(input) {
+    const start = performance.now();
+    this.values = this.network.forward(input);
+    this.took = performance.now() - start;
+    this.flip = null;
+    if (this.why) this.why = explained(this.network, this.values, ranked(this.scores)[0], null);
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = null;
+      this.draw();
+    });
+    this.tell();
+  }
+
+  /** The page draws a digit itself, until the reader does. */
+  open() {
+    const start = performance.now();
+    const lengths = SEVEN[0].slice(1).map(([x, y], i) => Math.hypot(x - SEVEN[0][i][0], y - SEVEN[0][i][1]));
+    const whole = lengths.reduce((a, b) => a + b, 0);
+    const step = (now) => {
+      if (this.touched) return;
+      const share = still() ? 1 : Math.min(1, (now - start) / DRAWS_IN);
+      let left = share * whole;
+      const points = [SEVEN[0][0]];
+      for (const [i, length] of lengths.entries()) {
+        if (left <= 0) break;
+        const part = Math.min(1, left / length);
+        points.push([0, 1].map((axis) => SEVEN[0][i][axis] + (SEVEN[0][i + 1][axis] - SEVEN[0][i][axis]) * part));
+        left -= length;
+      }
+      this.pad.draw([points]);
+      if (share < 1) requestAnimationFrame(step);
+    };
+    step(start);
+  }
+
+  get scores() {
+    return this.values[this.network.answer];
+  }
+
+  // ---- pointing ----
+
+  at({ clientX, clientY }) {
+    const { left, top } = this.plane.canvas.getBoundingClientRect();
+    return this.plane.hit(clientX - left, clientY - top);
+  }
+
+  point(event) {
+    if (this.kept || event.pointerType === "touch") return;
+    const cell = this.at(event);
+    if (String(cell) !== String(this.cell)) this.select(cell, false);
+  }
+
+  click(event) {
+    const cell = this.at(event);
+    if (cell?.[0] === this.network.answer && this.explains) {
+      const [win, next] = ranked(this.scores);
+      return this.ask(win, cell[3] === win ? next : cell[3]);
+    }
+    return this.select(cell);
+  }
+
+  /** Select a cell, or nothing. */
+  select(cell, kept = true) {
+    Object.assign(this, { cell, why: null, kept: kept && cell !== null });
+    this.mark();
+    this.say();
+    if (kept) this.tell();
+  }
+
+  press(event) {
+    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (event.key === "Escape") return goTo(this, -1);
+    if (event.key === "Enter" && this.cell?.[0] === this.network.answer) return this.ask();
+    if (!steps) return undefined;
+    event.preventDefault();
+    const { columns } = this.network;
+    const [k, row, col, channel] = this.cell ?? [0, 0, 0, 0];
+    if (!this.cell) return this.select([k, row, col, channel]);
+    const within = (i, size) => Math.max(0, Math.min(size - 1, i));
+    const vector = columns[k].rows * columns[k].cols === 1;
+    const next = event.shiftKey || (vector && !steps[0]) ? within(k + steps[1], columns.length) : k;
+    const column = columns[next];
+    const turned = event.shiftKey || vector ? channel + steps[0] : channel;
+    const moved = event.shiftKey || vector ? [row, col] : [row + steps[0], col + steps[1]];
+    return this.select([next, within(moved[0], column.rows), within(moved[1], column.cols), within(turned, column.channels)]);
+  }
+
+  // ---- why, and what would change it ----
+
+  ask(win = null, rival = null) {
+    const [best] = ranked(this.scores);
+    Object.assign(this, { cell: null, kept: true, why: explained(this.network, this.values, win ?? best, rival) });
+    this.mark();
+    this.say();
+    this.tell();
+  }
+
+  /** Find the least change of one input cell with which another class wins. */
+  async changeMind() {
+    const input = this.values[0];
+    const found = await leastChange(this.network, input, this.data.scale, (n, all) => {
+      this.next.textContent = `${n} of ${all} changes tried`;
+      return this.values[0] === input; // nothing else is drawn by now
+    });
+    if (!found) return;
+    this.flip = found;
+    this.mark();
+    this.say();
+  }
+
+  /** Draw what lies over the maps. */
+  mark() {
+    this.over.innerHTML = marksOf(this);
+  }
+
+  /** What is drawn, as the text of an SVG that needs no style sheet. */
+  picture() {
+    const { width, height } = this.plane.size;
+    const svg = /** @type {SVGElement} */ (this.over.cloneNode(true));
+    for (const [i, shape] of [...svg.querySelectorAll("*")].entries()) {
+      const style = getComputedStyle(this.over.querySelectorAll("*")[i]);
+      for (const name of STYLED) shape.setAttribute(name, style.getPropertyValue(name));
+    }
+    const tag = (name, attributes) => `<${name} ${Object.entries(attributes).map(([key, value]) => `${key}="${value}"`).join(" ")}`;
+    const drawn = this.padHolder.querySelector(".surface path");
+    const side = this.padHolder.clientWidth;
+    const line = drawn ? `${tag("svg", { y: PAD_SIDE.caption, width: side, height: side, viewBox: "0 0 1 1" })}>${tag("path", { d: drawn.getAttribute("d"), fill: "none", stroke: getComputedStyle(drawn).color, "stroke-width": drawn.getAttribute("stroke-width"), "stroke-linecap": "round", "stroke-linejoin": "round" })}/></svg>` : "";
+    const title = `${tag("text", { x: 0, y: -10, "font-size": 18, "font-weight": 600, "font-family": "system-ui, sans-serif", fill: getComputedStyle(this.root).color })}>${[this.data.title, this.says.textContent, this.flip ? this.next.textContent : ""].filter(Boolean).map(asText).join(" · ")}</text>`;
+    return `${tag("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height + 34, viewBox: `0 -34 ${width} ${height + 34}`, fill: "none" })}>${tag("rect", { y: -34, width: "100%", height: "100%", fill: getComputedStyle(this.root).backgroundColor })}/>${tag("image", { href: this.plane.canvas.toDataURL(), width, height })}/>${line}${title}${svg.innerHTML}</svg>`;
+  }
+
+  // ---- words ----
+
+  say() {
+    const { network } = this;
+    const { answer } = network;
+    if (answer !== null) {
+      const [win, second] = ranked(this.scores);
+      const shares = this.plane.hasChances ? chances(this.scores) : null;
+      const isBlank = this.pad && !this.values[0].some(Boolean);
+      this.says.hidden = isBlank;
+      this.says.textContent = shares ? `${win}, ${percent(shares[win])}` : String(win);
+      this.next.textContent = isBlank ? "with a mouse, a finger or the arrow keys" : this.flip ? flipText(this.flip, network, this.plane.unit) : shares ? `next: ${second}, ${percent(shares[second])}` : `next: ${second}`;
+    }
+    const panel = this.why ? whyPanel(this, this.why) : this.cell ? cellPanel(this, this.cell) : null;
+    const lines = [caption(this), ...(panel ?? hints(this))].filter(Boolean);
+    if (panel || this.told !== lines[0].textContent) keepFocus(this.sum, () => this.sum.replaceChildren(...lines)); // a drawing alone says nothing new
+    this.told = panel ? null : lines[0].textContent;
+    const time = this.took === undefined ? "" : ` in ${this.took.toFixed(1)} ms`;
+    this.foot.textContent = this.about.replace(" here", ` here${time}`);
+  }
+
+  /** Whether a layer's call opens as the picture of a call: a convolution, of which the page of a call has the words. */
+  opens({ kind, axes }) {
+    return kind === "convolution" && this.data.dtype === "float32" && axes.every(({ in_size }) => in_size > 0);
+  }
+
+  /** Open the call of a cell's layer, with the numbers that it has now. */
+  openCall([k, row, col, channel]) {
+    const { columns } = this.network;
+    const { axes, sources: [source], filters, bias, filterDepth, filterChannels, name, from: [from] } = columns[k];
+    const [rows, cols] = axes;
+    const two = (field) => tuple(rows[field], cols[field]);
+    const words = { strides: two("stride"), padding: tuple(...axes.map((axis) => tuple(axis.pad_before, axis.pad_after))), dilations: two("dilation") };
+    const numbers = this.values[from];
+    const doc = callDocument("tensorflow.conv2d", [[1, ...source], [rows.filter_size, cols.filter_size, filterDepth, filterChannels]], words, {
+      source: ([, r, q, c]) => numbers[(r * source[1] + q) * source[2] + c],
+      filter: ([t, u, i, o]) => filters[((t * cols.filter_size + u) * filterDepth + i) * filterChannels + o],
+    }, [0, row, col, channel]);
+    const inside = h("div", {});
+    const dialog = h("dialog", { class: "call", "aria-label": `the call of ${name}`, onclose: () => dialog.remove() },
+      h("button", { type: "button", class: "close", onclick: () => dialog.close() }, "back to the network"), inside);
+    this.root.append(dialog);
+    dialog.showModal();
+    mount(inside, { call: { ...doc, bias: bias && [...bias] }, variants: { controls: [], table: {}, left_out: 0 }, beside: null, playground: true }, { shows: () => {} });
+  }
+
+  // ---- the address ----
+
+  tell() {
+    if (!ADDRESSED) return;
+    const parts = [];
+    if (this.pad && this.touched) parts.push(`d=${[...this.values[0]].map((value) => Math.round(value * SIXTEENTHS).toString(SIXTEENTHS + 1)).join("")}`);
+    if (this.why) parts.push(`why=${this.why.win},${this.why.rival}`);
+    if (this.cell) parts.push(`at=${this.cell}`);
+    clearTimeout(this.later); // a browser refuses too many addresses
+    this.later = setTimeout(() => writeAddress(parts.length ? `#${parts.join("&")}` : ""), 200);
+  }
+
+  /** Show what the address says; whether it says what is drawn. */
+  readAddress() {
+    const drawn = this.pad && /(?:^#|&)d=([0-9a-g]{64})(?=&|$)/.exec(location.hash)?.[1];
+    if (drawn) {
+      this.touched = true;
+      this.values = this.network.forward(Float32Array.from(drawn, (digit) => parseInt(digit, SIXTEENTHS + 1) / SIXTEENTHS));
+    }
+    const found = (name) => new RegExp(`(?:^#|&)${name}=([\\d,]+)`).exec(location.hash)?.[1].split(",").map(Number);
+    const cell = found("at") ?? (location.hash ? null : this.data.at);
+    const why = found("why");
+    const { columns, answer } = this.network;
+    const column = columns[cell?.[0]];
+    if (cell?.length === 4 && column && cell[1] < column.rows && cell[2] < column.cols && cell[3] < column.channels) Object.assign(this, { cell, kept: true, why: null });
+    else if (why?.length === 2 && answer !== null && this.explains && why.every((c) => c < columns[answer].channels)) this.ask(...why);
+    return Boolean(drawn);
+  }
+}
+
+/** The channels of a column from the one with the largest numbers. */
+function strongest({ channels }, numbers) {
+  const sizes = new Array(channels).fill(0);
+  for (let i = 0; i < numbers.length; i++) sizes[i % channels] = Math.max(sizes[i % channels], Math.abs(numbers[i]));
+  return ranked(sizes);
+}
+
+function flipText({ cell, to, was, says, tries, win }, network, unit) {
+  if (!cell) return `No change of one cell makes it say anything but ${win}: ${tries.toLocaleString("en")} were tried.`;
+  const map = network.columns[0].channels > 1 ? `, map ${cell[3]}` : "";
+  return `The least change: row ${cell[1]}, column ${cell[2]}${map} from ${brief(was * unit)} to ${brief(to * unit)}, and it says ${says}.`;
+}
+
+const hints = (app) => [
+  h("h2", {}, "Point at any cell"),
+  h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. A dashed frame is padding. A click keeps the cell, Escape lets it go."),
+  app.network.answer !== null && app.explains ? h("p", {}, "Click a class at the end to see why the answer is not that one.") : null,
+];
+
+/** What is true of the whole page. */
+function aboutPage(network, values, data) {
+  const numbers = values.reduce((sum, list) => sum + list.length, 0).toLocaleString("en");
+  const far = network.answer === null ? null : distance(network, values[network.answer], data);
+  const theirs = far === null ? "" : `; what ${data.framework} returned differs by at most ${far === 0 ? "0" : far.toExponential(1)}`;
+  const first = data.outputs > 1 ? ` The answer is the first of ${data.outputs} outputs.` : "";
+  const boxes = network.isWhole ? "" : " A layer that this page does not compute shows what the model computed.";
+  return `${numbers} numbers, computed here: sums in float64, each rounded once to ${data.dtype}${theirs}.${first}${boxes} ${data.note}`;
+}
+
+/** How far the scores are from those that the model returned. */
+function distance(network, scores, { returned }) {
+  const theirs = unpackedArray(returned);
+  const steps = [...network.columns[network.answer].steps, ...network.columns[network.answer].then];
+  const ours = steps.at(-1)?.kind === "softmax" ? chances(scores) : scores;
+  return theirs.reduce((far, x, i) => Math.max(far, Math.abs(x - ours[i])), 0);
+}
+
+/** Draw the page of a network in an element. */
+export function openNetwork(root, data) {
+  return new NetworkApp(root, data);
+}

@@ -1,0 +1,269 @@
+// The maps of a network on one canvas: a column for each layer, or on a narrow page a row; where each cell is, and its colour.
+
+import { signColours } from "./channels.js";
+import { short } from "./numbers.js";
+import { chances, ranked } from "./network_numbers.js";
+import { range } from "./python.js";
+
+const TOP = 58; // pixels of the titles
+const WIDE_SIDES = { between: 26, bars: 190 }; // pixels between two columns, and of the answer
+const TIGHT_SIDES = { between: 14, bars: 146 }; // the same, tight
+export const TIGHT = 860; // pixels of a width with less room
+const PAD_CAPTION = 22; // pixels
+const WIDEST_TITLES = [96, 60]; // pixels of a title: the first with which all fits
+const LETTER = 6.6; // pixels of a letter of it
+const [READABLE, SCROLLED] = [36, 64]; // pixels of a map that shows its cells, and of one where a page scrolls
+const [GAP, LARGEST, SMALLEST, VECTOR] = [6, 84, 16, 18]; // pixels between maps; of a map; of a cell of a vector
+const CLASSES = 12; // bars of an answer; of more classes the highest ones are shown
+const SHOWN = [64, 32, 16, 8, 4]; // maps of a column: the first number that fits is used
+const PHOTO = 300; // cells of an input that is drawn as an image, black to white
+const MOST_NUMBERS = 256; // of a vector that are shown
+const TWO_DIGITS = 28; // pixels of a cell that has two digits of its number
+const [NUMBERED, LEAST_NUMBERED] = [22, 18]; // pixels of a cell that has its number, and of one of the input
+
+const isVector = ({ rows, cols }) => rows * cols === 1;
+
+/** Where the maps of a network are, and their painting. */
+export class Plane {
+  constructor(network, scales) {
+    this.network = network;
+    this.scales = scales; // the largest size of each column's numbers
+    this.canvas = /** @type {HTMLCanvasElement} */ (document.createElement("canvas"));
+    this.sheet = /** @type {HTMLCanvasElement} */ (document.createElement("canvas")); // the maps of a column in their own pixels
+    this.wide = true;
+    this.hasChances = false; // whether softmax takes the scores
+    this.inked = false; // whether the input has no number below zero
+    this.unit = 1; // what an input's number is multiplied by where it is written
+    this.colours = null; // those of the theme, until it changes
+    this.title = WIDEST_TITLES[0];
+    this.places = []; // of each column: its maps, the side of a cell, and where it begins
+  }
+
+  /**
+   * Place all maps in a width and a height.
+   * @param {number} width
+   * @param {number} height
+   * @param {boolean} wide whether columns are side by side
+   * @param {{width: number, height: number}} pad what stands before the maps
+   */
+  layout(width, height, wide, pad) {
+    const { columns, answer } = this.network;
+    Object.assign(this, { wide, pad });
+    const [input] = columns;
+    const inner = columns.map((_, k) => k).filter((k) => k && k !== answer);
+    const room = wide ? height - TOP : width;
+    const left = wide ? Math.max(pad.width, 1) : 0;
+    const side = this.inputSide(input, room, height, wide, pad);
+    const first = Math.max(wide ? left : pad.height, side) + 4;
+    const { between, bars } = !wide ? { between: 24, bars: 64 } : width < TIGHT ? TIGHT_SIDES : WIDE_SIDES;
+    const ends = answer === null ? 0 : bars;
+    const free = (wide ? width : height) - first - ends - (inner.length + (answer === null ? 0 : 1)) * between - (wide || pad.height ? 0 : PAD_CAPTION);
+    const [one, most] = this.fitted(inner, room, free, wide);
+    this.places = [];
+    this.places[0] = this.placeInput(input, side, wide, pad, width);
+    const used = inner.reduce((sum, k) => sum + this.extent(columns[k], one, most, room, wide), 0);
+    const air = wide ? between + Math.max(0, Math.min(40, (free - used) / (inner.length + 1))) : between;
+    let at = (wide ? first : first + (pad.height ? 0 : PAD_CAPTION)) + air;
+    for (const k of columns.keys()) {
+      if (!k) continue;
+      if (k === answer) {
+        this.places[k] = this.placeBars(at, room, wide, width, bars);
+        at += ends + air;
+        continue;
+      }
+      this.places[k] = this.placeMaps(columns[k], one, most, room, wide, at);
+      at = this.places[k].end + air;
+    }
+    this.size = wide ? { width: Math.max(width, at - air), height } : { width, height: at - air + 4 };
+    const ratio = devicePixelRatio || 1;
+    Object.assign(this.canvas, { width: Math.round(this.size.width * ratio), height: Math.round(this.size.height * ratio) });
+    Object.assign(this.canvas.style, { width: `${this.size.width}px`, height: `${this.size.height}px` });
+  }
+
+  /** The longer side of a map of the input. */
+  inputSide({ channels, rows, cols }, room, height, wide, pad) {
+    if (rows * cols === 1) return VECTOR;
+    if (!wide) return Math.min(128, height * 0.2);
+    const free = pad.height ? height - TOP - pad.height : room / channels - GAP;
+    return Math.max(40, Math.min(pad.width || 208, free));
+  }
+
+  /** The side of a map, and how many of a column are shown, with which all columns fit; their titles may be cut for that. */
+  fitted(inner, room, free, wide) {
+    const columns = inner.map((k) => this.network.columns[k]);
+    for (this.title of WIDEST_TITLES) {
+      for (const most of SHOWN) {
+        for (let one = LARGEST; one >= SMALLEST; one -= 2) {
+          const used = columns.reduce((sum, column) => sum + this.extent(column, one, most, room, wide), 0);
+          if (used <= free && (one >= READABLE || columns.every(({ channels }) => channels <= most))) return [one, most];
+        }
+      }
+    }
+    return [SCROLLED, Math.max(1, Math.floor(room / (SCROLLED + GAP)))]; // one line of maps a column, and the page scrolls
+  }
+
+  /** The sides of a map, and how many of them stand beside each other across the flow. */
+  sides(column, one, most, room, wide) {
+    const cell = isVector(column) ? Math.min(VECTOR, one) : one / Math.max(column.rows, column.cols);
+    const gap = isVector(column) ? 1 : wide ? GAP : 4;
+    const [width, height] = [column.cols * cell, column.rows * cell];
+    const [along, across] = wide ? [width, height] : [height, width];
+    const count = Math.min(column.channels, isVector(column) ? MOST_NUMBERS : most);
+    const lines = Math.ceil(count / Math.max(1, Math.floor((room + gap) / (across + gap))));
+    return { cell, gap, width, height, count, lines, along: along + gap, across: across + gap, line: Math.ceil(count / lines) };
+  }
+
+  /** The channels of a column that are shown: all, or those whose numbers were largest as the page was made. */
+  shownOf(column, most) {
+    if (column.channels <= most) return range(0, column.channels);
+    const sizes = column.strongest ?? range(0, column.channels);
+    return sizes.slice(0, most).sort((a, b) => a - b);
+  }
+
+  extent(column, one, most, room, wide) {
+    const { along, gap, lines } = this.sides(column, one, most, room, wide);
+    const title = wide ? Math.min(this.title, LETTER * Math.max(column.name.length, ...column.note.map((line) => line.length))) : 0;
+    return Math.max(lines * along - gap, title);
+  }
+
+  placeMaps(column, one, most, room, wide, at) {
+    const { cell, width, height, along, across, line, count } = this.sides(column, one, most, room, wide);
+    const shown = this.shownOf(column, count);
+    const maps = new Map(shown.map((channel, i) => {
+      const [main, cross] = [at + Math.floor(i / line) * along, (i % line) * across];
+      return [channel, wide ? { x: main, y: TOP + cross } : { x: cross, y: main }];
+    }));
+    return { maps, cell, width, height, at, end: at + this.extent(column, one, most, room, wide), left: column.channels - shown.length };
+  }
+
+  placeInput({ channels, rows, cols }, side, wide, pad, width) {
+    const cell = side / Math.max(rows, cols);
+    const [across, down] = [cols * cell, rows * cell];
+    const y = wide ? TOP + (pad.height && pad.height - 8) : PAD_CAPTION;
+    const step = wide ? { x: 0, y: down + GAP } : { x: across + 4, y: 0 };
+    const x = wide ? 2 + Math.max(0, (pad.width - across) / 2) : pad.width ? Math.min(width - across - 14, 2 * pad.width) : 2;
+    const maps = new Map(range(0, channels).map((c) => [c, { x: x + c * step.x, y: y + c * step.y }]));
+    return { maps, cell, width: across, height: down, at: wide ? x : y, end: x + across, top: y, left: 0 };
+  }
+
+  placeBars(at, room, wide, width, bars) {
+    const count = Math.min(CLASSES, this.network.columns[this.network.answer].channels);
+    const cell = wide ? Math.min(64, (room - GAP) / count) : width / count;
+    return { bars: true, maps: new Map(), cell, at, end: at + bars, count, width: wide ? bars : cell, height: wide ? cell : 60, left: 0 };
+  }
+
+  /** The classes whose bars are shown, in their order; the places of the bars follow. */
+  classes(scores) {
+    const place = this.places[this.network.answer];
+    const shown = ranked(scores).slice(0, place.count).sort((a, b) => a - b);
+    place.maps = new Map(shown.map((c, i) => [c, this.wide ? { x: place.at, y: TOP + i * place.cell } : { x: i * place.cell, y: place.at }]));
+    return shown;
+  }
+
+  /** The cell at a point, or null. */
+  hit(x, y) {
+    for (const [k, { maps, cell, width, height, bars }] of this.places.entries()) {
+      for (const [channel, at] of maps) {
+        if (x < at.x || y < at.y || x >= at.x + width || y >= at.y + height) continue;
+        return bars ? [k, 0, 0, channel] : [k, Math.floor((y - at.y) / cell), Math.floor((x - at.x) / cell), channel];
+      }
+    }
+    return null;
+  }
+
+  /**
+   * The middle of a cell; null if its map is not shown.
+   * @param {number[]} place
+   */
+  middle(place) {
+    const [k, row, col, channel] = place;
+    const { maps, cell, bars, width } = this.places[k];
+    const at = maps.get(channel);
+    if (!at) return null;
+    if (bars) return this.wide ? [at.x, at.y + cell / 2] : [at.x + width / 2, at.y];
+    return [at.x + (col + 0.5) * cell, at.y + (row + 0.5) * cell];
+  }
+
+  /** Paint all maps. */
+  paint(values) {
+    const pen = this.canvas.getContext("2d");
+    const ratio = devicePixelRatio || 1;
+    this.colours ??= signColours(this.canvas, ["above", "below", "line", "soft", "ink", "paper", "mark"]); // each asks for the page's style
+    const [above, below, line, soft, ink, paper, mark] = this.colours;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, this.size.width, this.size.height);
+    for (const [k, place] of this.places.entries()) {
+      if (place.bars) continue;
+      const { cols, rows } = this.network.columns[k];
+      const isPhoto = !k && this.inked && rows * cols > PHOTO;
+      this.drawSheet(k, values[k], isPhoto ? ["rgb(255, 255, 255)", below, "rgb(17, 17, 17)"] : [k || !this.inked ? above : ink, below, soft]);
+      pen.imageSmoothingEnabled = false;
+      for (const [i, at] of [...place.maps.values()].entries()) {
+        pen.drawImage(this.sheet, 0, i * rows, cols, rows, at.x, at.y, place.width, place.height);
+        pen.strokeStyle = line;
+        if (rows * cols > 1) pen.strokeRect(at.x - 0.5, at.y - 0.5, place.width + 1, place.height + 1);
+      }
+      if (place.cell >= (k ? NUMBERED : LEAST_NUMBERED)) this.number(pen, k, values[k], ink, paper);
+    }
+    if (this.network.answer !== null) this.paintBars(pen, values[this.network.answer], above, mark);
+  }
+
+  /** A column's maps below each other, a pixel for each cell. */
+  drawSheet(k, numbers, colours) {
+    const { rows, cols, channels } = this.network.columns[k];
+    const shown = [...this.places[k].maps.keys()];
+    Object.assign(this.sheet, { width: cols, height: rows * shown.length });
+    const picture = new ImageData(cols, rows * shown.length);
+    const [above, below, ground] = colours.map(redGreenBlue);
+    for (const [i, channel] of shown.entries()) {
+      for (let place = 0; place < rows * cols; place++) {
+        const value = numbers[place * channels + channel];
+        const share = Math.min(1, Math.abs(value) / (this.scales[k] || 1));
+        const full = value < 0 ? below : above;
+        const at = 4 * (i * rows * cols + place);
+        for (let c = 0; c < 3; c++) picture.data[at + c] = ground[c] + (full[c] - ground[c]) * share;
+        picture.data[at + 3] = 255;
+      }
+    }
+    this.sheet.getContext("2d").putImageData(picture, 0, 0);
+  }
+
+  /** The numbers in cells that are large enough. */
+  number(pen, k, numbers, ink, paper) {
+    const { cell, maps } = this.places[k];
+    const { rows, cols, channels } = this.network.columns[k];
+    pen.font = `${Math.min(13, Math.floor(cell * 0.42))}px system-ui, sans-serif`;
+    Object.assign(pen, { textAlign: "center", textBaseline: "middle" });
+    for (const [channel, at] of maps) {
+      for (let place = 0; place < rows * cols; place++) {
+        const value = numbers[place * channels + channel] * (k ? 1 : this.unit);
+        if (!value) continue;
+        pen.fillStyle = !k && this.inked && Math.abs(value / this.unit) > 0.5 * this.scales[0] ? paper : ink;
+        const written = Number.isInteger(value) ? short(value) : short(Number(value.toPrecision(cell < TWO_DIGITS ? 1 : 2))).replace(/^(-?)0\./, "$1.");
+        pen.fillText(written, at.x + ((place % cols) + 0.5) * cell, at.y + (Math.floor(place / cols) + 0.54) * cell, cell - 2);
+      }
+    }
+  }
+
+  paintBars(pen, scores, above, mark) {
+    const shares = this.shares(scores);
+    const [best] = ranked(scores);
+    for (const c of this.classes(scores)) {
+      const { maps, cell, width } = this.places[this.network.answer];
+      const { x, y } = maps.get(c);
+      pen.fillStyle = c === best ? mark : above;
+      if (this.wide) pen.fillRect(x + 26, y + cell * 0.22, Math.max(1, (width - 122) * shares[c]), cell * 0.56);
+      else pen.fillRect(x + 4, y + 58 - Math.max(1, 36 * shares[c]), width - 8, Math.max(1, 36 * shares[c]));
+    }
+  }
+
+  /** The lengths of the bars: chances, or of scores that no softmax takes their own size. */
+  shares(scores) {
+    if (this.hasChances) return chances(scores);
+    const most = Math.max(...scores.map(Math.abs)) || 1;
+    return [...scores].map((score) => Math.max(0, score) / most);
+  }
+}
+
+/** Red, green and blue of a colour as the browser writes it. */
+const redGreenBlue = (colour) => (colour.startsWith("color(srgb") ? colour.match(/[\d.]+/g).slice(0, 3).map((part) => 255 * Number(part)) : colour.match(/[\d.]+/g).slice(0, 3).map(Number));

@@ -1,0 +1,179 @@
+"""The page of a network in a browser: it draws a digit itself, is drawn on, pointed at and asked, on every screen."""
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from browser import needs_browser
+from explorer_pages import SAVED, wait_for
+
+import teachconv as tc
+from teachconv import keras
+from teachconv.explorer.digits import digits_model, draw_a_digit
+from teachconv.explorer.packing import dumps
+from teachconv.explorer.page import network_page
+
+pytestmark = needs_browser
+ANSWER = "return document.querySelector('header output').textContent"
+TOOL = "[...document.querySelectorAll('.tools button')].find((e) => e.textContent === arguments[0]).click()"
+
+
+@pytest.fixture(scope="module")
+def digit():
+    return draw_a_digit()
+
+
+def draw(page, *points):
+    """Draw a line on the pad with the mouse, through points in parts of its side."""
+    from selenium.webdriver import ActionChains
+
+    surface = page.all(".surface")[0]
+    width, height = surface.size["width"], surface.size["height"]
+    chain = ActionChains(page.driver, duration=10)
+    places = [(int((x - 0.5) * width), int((y - 0.5) * height)) for x, y in points]
+    chain.move_to_element_with_offset(surface, *places[0]).click_and_hold()
+    for place in places[1:]:
+        chain.move_to_element_with_offset(surface, *place)
+    chain.release().perform()
+
+
+def test_a_seven_draws_itself_and_the_first_touch_clears_it(show, digit):
+    page = show(digit, motion=True)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    draw(page, (0.5, 0.15), (0.5, 0.5), (0.5, 0.85))
+    wait_for(page, f"{ANSWER}.startsWith('1, ')")
+    wait_for(page, "return location.hash.startsWith('#d=')")
+    drawn = page.run("return location.hash.slice(3)")
+    image = np.float32([int(letter, 17) / 16 for letter in drawn]).reshape(1, 8, 8, 1)
+    chances = np.asarray(digits_model()(image))[0]
+    assert chances.argmax() == 1
+    assert page.run(ANSWER) == f"1, {100 * chances[1]:.{0 if chances[1] < 0.9995 else 1}f} %"
+    page.run(TOOL, "clear")
+    wait_for(page, "return document.querySelector('header output').hidden")
+
+
+def test_a_link_shows_the_drawing_and_the_question(show, digit):
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")  # without motion at once
+    page.run(TOOL, "why?")
+    assert page.all("h2")[0].text.startswith("Why 7 and not")
+    assert len(page.all(".ways li")) == 3
+    assert page.all("path.way")
+    page.run(
+        "document.querySelector('.told select').value = '1'; document.querySelector('.told select').dispatchEvent(new Event('change'))"
+    )
+    wait_for(page, "return location.hash === '#why=7,1'")
+    image = digit.network.x
+    text = "".join("0123456789abcdefg"[round(16 * float(v))] for v in image.ravel())
+    page.run("location.hash = arguments[0]", f"#d={text}&at=3,1,2,5")
+    answer = np.asarray(digits_model()(image))[0].argmax()
+    assert answer != 7
+    wait_for(page, f"{ANSWER}.startsWith('{answer}, ')")
+    assert page.all("h2")[0].text.startswith("conv2, map 5, row 1, column 2 = ")
+
+
+def test_a_cell_says_its_window_and_its_sum_and_opens_its_call(show):
+    """Worked by hand in test_network.py: 5 x 7 cells, whose windows span 6 x 8."""
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            layers.Input((8, 8, 1)),
+            layers.Conv2D(1, 3, padding="same", name="a"),
+            layers.MaxPooling2D(2, name="b"),
+            layers.Conv2D(1, 3, padding="same", name="c"),
+        ]
+    )
+    page = show(
+        tc.explore(model, np.random.default_rng(1).random((1, 8, 8, 1), "float32"), at=("c", 0, 1, 0))
+    )
+    assert "reads 5 × 7 of the input; its window is 6 × 8, the rest is padding" in page.all(".told")[0].text
+    value = page.run("return document.querySelector('.told output').textContent")
+    assert len(page.all("rect.dashed")) == 2  # before it, and on the input
+    page.run("document.querySelector('.open-call').click()")
+    assert page.all(".call .headline output")[0].text == value
+    page.run("document.querySelector('.close').click()")
+    canvas = page.all(".net > canvas")[0]
+    canvas.click()
+    page.run("document.querySelector('.net > canvas').focus()")
+    from selenium.webdriver import Keys
+
+    page.press(Keys.ESCAPE)
+    page.press(Keys.ARROW_DOWN)
+    page.press(Keys.ARROW_DOWN)
+    assert page.all("h2")[0].text.startswith("input, row 1, column 0 = ")
+
+
+def test_a_story_of_nine_steps_points_at_the_page(show, digit):
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run(TOOL, "nine steps")
+    said = []
+    for number in range(1, 10):
+        assert page.all(".story p")[0].text.startswith(f"{number}/9 ")
+        said.append(page.all("h2")[0].text.partition(" = ")[0])
+        page.all("[aria-label='next step']")[0].click()
+    assert page.all(".story") == []
+    assert said[0] == "Point at any cell"
+    assert [text.partition(",")[0] for text in said[1:8]] == [
+        "input",
+        "conv1",
+        "conv1",
+        "conv1",
+        "pool1",
+        "conv2",
+        "dense",
+    ]
+    assert said[7] == "dense, class 7"
+    assert said[8].startswith("Why 7 and not")
+
+
+def test_the_picture_of_a_question_is_saved(show, digit):
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run(TOOL, "why?")
+    text = page.run(
+        SAVED.replace('document.querySelector(".save").click()', TOOL.replace("arguments[0]", "'⤓ SVG'"))
+    )
+    picture = ElementTree.fromstring(text)
+    svg = "{http://www.w3.org/2000/svg}"
+    lines = [path for path in picture.iter(f"{svg}path") if path.get("class") == "way"]
+    assert len(lines) == len(page.all("path.way")) > 3
+    assert all(line.get("stroke").startswith("rgb") for line in lines)
+    assert picture.find(f"{svg}image").get("href").startswith("data:image/png;base64,")
+    assert picture.find(f"{svg}text").text.startswith("Draw a digit · 7, ")
+
+
+def test_the_names_of_a_file_are_text(show):
+    """A name of a layer may hold markup, and a frame in a notebook runs scripts."""
+    name = "<img src=x onerror=alert(1)>"
+    network = tc.explore(
+        keras.Sequential([keras.layers.Input((3, 3, 1)), keras.layers.Conv2D(1, 2)]), np.ones((1, 3, 3, 1))
+    )
+    network.data()["columns"][1] |= {"name": name, "word": name}
+    network._html = network_page("t", dumps(network.data() | {"at": [1, 0, 0, 0]}))
+    page = show(network)
+    assert page.all("img") == []
+    assert page.all("h2")[0].text.startswith(name)
+    assert name[:10] in page.run("return document.querySelector('.net > svg').textContent")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 800), (390, 844)])
+def test_pad_layers_and_answer_are_seen_without_scrolling(show, digit, width, height, dark):
+    page = show(digit, width=width, height=height, dark=dark)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run(TOOL, "why?")
+    boxes = json.loads(
+        page.run(
+            """const box = (name) => document.querySelector(name).getBoundingClientRect();
+            return JSON.stringify({ pad: box('.surface'), maps: box('.net > canvas'), told: box('.told') });"""
+        )
+    )
+    for box in boxes.values():
+        assert box["left"] >= 0
+        assert box["right"] <= width
+    assert boxes["maps"]["bottom"] <= (height if width > 390 else boxes["told"]["top"] + 1)
+    assert boxes["told"]["bottom"] <= height + 1
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    assert page.contrast(".network > :not(.net) *")[0] >= 4.5
