@@ -45,9 +45,8 @@ def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRo
             if is_one_of(layer.op, WINDOWS):
                 return diff(layer.op, x, **layer.arguments, against={layer.name: got}).rows[0]
             if layer.op.__module__ == definitions.__name__:
-                return definitions.judged(
-                    layer.name, got, layer.op(x, *inputs[1:], **layer.arguments), x.dtype
-                )
+                made = layer.op(x, *inputs[1:], **layer.arguments)
+                return definitions.judged(layer.name, got, made, got.dtype)
             return _Exact(call_of(layer, x), layer).row(layer.name, "", got)
         except (TypeError, ValueError, IndexError) as error:
             return DiffRow(layer.name, "", None, note=plain(error))
