@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
-from ..support.files import check_size, path_of, read_arrays, reading
+from ..support.files import check_size, path_of, read_array, read_arrays, reading
 from ..support.memory import check_bytes
 from ..translation import onnx_models
 from ..translation.onnx_run import run_model
@@ -68,7 +68,7 @@ class Network:
         """
         call = self.layers[number].call
         there = self.calls[call]["output"]
-        if framework_of(self.model) == "recording" or there is None or result.size != there.size:
+        if framework_of(self.model) in ("recording", "arrays") or there is None or result.size != there.size:
             raise ArgumentError("a recording cannot run, nor a model with a result of another size")
         instead = {call: result.reshape(there.shape).astype(there.dtype)}
         start = self.calls[-1]["input"]
@@ -94,6 +94,38 @@ def walk(model: Any, x: Any) -> Network:
         with reading(model, "a file that recorder.save wrote", "a recording", sys.maxsize):
             return _walked(model, None, _opened(read_arrays(Path(model))))
     return _walked(model, x, _record(model, x))
+
+
+def arrays_of(model: Any) -> Mapping[str, np.ndarray] | None:
+    """Return the activations that another program wrote, by name; None for a model or a recording.
+
+    Args:
+        model: a mapping, a folder of .npy files, or an .npz file that `recorder` did not write.
+    """
+    if isinstance(model, Mapping):
+        return {str(name): np.asarray(array) for name, array in model.items()}
+    if isinstance(model, (str, Path)) and Path(model).is_dir():
+        found = {}
+        for path in sorted(Path(model).glob("*.npy")):
+            with reading(path, "an .npy file of numbers", "a file", sys.maxsize), open(path, "rb") as file:
+                found[path.stem] = read_array(file, path.stat().st_size)
+        return found
+    if isinstance(model, (str, Path)) and Path(model).suffix.lower() == ".npz":
+        with reading(model, "an .npz file of arrays", "a recording", sys.maxsize):
+            arrays = read_arrays(Path(model))
+        return None if "layers" in arrays else arrays
+    return None
+
+
+def dumped(arrays: Mapping[str, np.ndarray], first: Network) -> Network:
+    """Return activations that another program wrote as layers of which nothing else is known."""
+    if not arrays:
+        raise ArgumentError("the arrays of b must be at least one; got none")
+    layers = [
+        Layer(name, "arrays", "array", "array", (), array, axis=first.axis, makers=())
+        for name, array in arrays.items()
+    ]
+    return Network("arrays", tuple(layers), first.axis, arrays, first.x, [], {})
 
 
 def _opened(arrays: dict[str, Any]) -> recorder.Recording:
@@ -278,8 +310,10 @@ def framework_of(model: Any) -> str:
     >>> framework_of("net.onnx"), framework_of("net.npz"), framework_of("net.txt")
     ('onnx', 'recording', '')
     """
+    if isinstance(model, Mapping):
+        return "arrays"
     if isinstance(model, (str, Path)):
-        return _FILES.get(Path(model).suffix.lower(), "")
+        return "arrays" if Path(model).is_dir() else _FILES.get(Path(model).suffix.lower(), "")
     if isinstance(model, list):
         return "recording"
     homes = {

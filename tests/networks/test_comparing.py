@@ -615,7 +615,7 @@ def test_a_long_chain_of_weights_is_looked_at_layer_by_layer(monkeypatch):
     report = tc.compare(model, model, random.standard_normal((1, 2, 3, 3)).astype("float32"))
     assert report.passed, str(report)
     assert [row.a for row in report.layers] == [row.b for row in report.layers]
-    assert count <= len(looks) <= 2 * count
+    assert count <= len(looks) <= 3 * count  # on the input and on drawn numbers, and the input itself
 
 
 def test_each_layer_of_a_long_chain_of_equal_arrays_carries_errors_once(monkeypatch):
@@ -626,4 +626,4 @@ def test_each_layer_of_a_long_chain_of_equal_arrays_carries_errors_once(monkeypa
     looks = counted(monkeypatch, spreading, "grown")
     x = np.random.default_rng(0).standard_normal((1, 2, 3, 3), "float32")
     assert tc.compare(model, model, x).passed
-    assert 0 < len(looks) <= 3 * count
+    assert 0 < len(looks) <= 4 * count  # of both models, on the input and on drawn numbers

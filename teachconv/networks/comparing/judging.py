@@ -106,6 +106,13 @@ def relayout(array: np.ndarray, axis: int, to: int, rank: int) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(found, -1, to))
 
 
+def of_shape(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return an array whose layout is not known with its channels where that gives a shape, else as it is."""
+    inner = min(1, array.ndim - 1)
+    ways = array, np.moveaxis(array, -1, inner), np.moveaxis(array, inner, -1)
+    return next((way for way in ways if way.shape == shape), array)
+
+
 class _Exact(WideTruth):
     """What is known of a layer's convolution, whose weights may have batch normalisation folded in."""
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...core.arguments import as_array
+from ...data.seeded import make_array
 from ...support import tables
 from ...support.devices import to_host
 from ...support.errors import ArgumentError, brief
 from ...support.progress import during, say
 from ..reading import LAYOUT
-from ..walking import framework_of, walk, walk_beside
+from ..walking import Network, arrays_of, dumped, framework_of, walk, walk_beside
 from .parting import NAN, LayerRow, Partings
 
 
@@ -90,6 +91,7 @@ class Comparison(tables.Report):
             parts += [f"{tables.count(len(rows), 'layer')} {words}: {names}"] * bool(rows)
         unjudged = self.returned.same is None and self.returned.reason
         parts += [f"what they return is not judged: {unjudged}"] * bool(unjudged)
+        parts += [self.returned.reason] * bool(self.returned.same and self.returned.reason)
         nan = next((row for row in self.layers if NAN in row.reason), None)
         parts += [] if nan is None else [f"{NAN} at layer {nan.a or nan.b!r}"]
         return "; ".join(parts)
@@ -152,7 +154,8 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
     Args:
         a: the model that is right: a ``torch.nn.Module``, a Keras model, one of ``teachconv.keras``, an ONNX
             or TFLite file, or a recording made by ``teachconv.networks.recorder``.
-        b: its port, likewise, in any framework.
+        b: its port, likewise, in any framework; or activations that another program wrote: a mapping of
+            arrays, an .npz file or a folder of .npy files, in any names and layouts.
         x: the input of ``a``, an array with the batch first; ``b`` gets it with its channels where ``b`` has
             them. A pair of arrays if the two take others. None if both are recordings.
 
@@ -177,16 +180,41 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
     (False, 'down', 'padding')
     """
     for name, model in (("a", a), ("b", b)):
-        if framework_of(model) and isinstance(model, (str, Path)) and not Path(model).is_file():
+        if framework_of(model) and isinstance(model, (str, Path)) and not Path(model).exists():
             raise ArgumentError(f"{name} must be a file that exists; got {brief(str(model))}")
     given = x if isinstance(x, (tuple, list)) and len(x) == 2 else (x, None)
     with during("compare"), np.errstate(all="ignore"):  # files hold any numbers; NaN is named
         say("running the first model")
         first = walk(a, _input(given[0], "x"))
+        arrays, beside = arrays_of(b), _input(given[1], "x[1]")
+        if arrays is not None:
+            return _compared(first, dumped(arrays, first))
         say("running the second model")
-        beside = _input(given[1], "x[1]")
         second = walk_beside(b, _input(given[0], "x"), first.axis) if beside is None else walk(b, beside)
-        rows, end = Partings(first, second).rows()
+        found = _compared(first, second)
+        is_run = "recording" not in (framework_of(a), framework_of(b)) and given[0] is not None
+        if not found.passed or not is_run or beside is not None or first.x.dtype.kind != "f":
+            return found
+        say("running both on drawn numbers")
+        return replace(found, returned=_on_drawn(a, b, np.asarray(_input(given[0], "x"))) or found.returned)
+
+
+def _on_drawn(a: Any, b: Any, x: np.ndarray) -> LayerRow | None:
+    """Return the row of models that agree on an input but not on drawn numbers, else None."""
+    drawn = make_array(x.shape, x.dtype.name, "normal", "compare")
+    try:
+        first = walk(a, drawn)
+        found = _compared(first, walk_beside(b, drawn, first.axis))
+    except (TypeError, ValueError, RuntimeError):  # of numbers that a model does not take
+        return None
+    if found.passed is not False:
+        return None
+    words = f"they agree on this input; on drawn numbers {found._headline()}"
+    return LayerRow(None, None, "result", code="no_effect", reason=words)
+
+
+def _compared(first: Network, second: Network) -> Comparison:
+    rows, end = Partings(first, second).rows()
     returned = LayerRow(None, None, "result", same=end.same, code=end.code, reason=end.reason)
     moved = sum(layer.op_type == LAYOUT for layer in (*first.layers, *second.layers))
     return Comparison((first.framework, second.framework), tuple(rows), moved, returned)

@@ -19,10 +19,11 @@ from ...verification.reports import DiffRow
 from ..reading import LAYOUT, Layer
 from ..walking import INPUT, Network
 from .anchoring import Anchors, Verdict, farthest, half_of_the_digits, judged
-from .judging import exact, judge, relayout
+from .judging import exact, judge, of_shape, relayout
 from .reasons import mended_call, reason_of_segment, without_effect
 
 NAN = "NaN or infinity begins"
+_UNJUDGED = (LAYOUT, "array")  # of which no call is known that may be wrong
 _ROUNDS = 4  # the most places that are looked for
 _FIRST = 5  # the most layers of each model that are tried
 
@@ -85,7 +86,7 @@ class Partings:
     def __init__(self, first: Network, second: Network) -> None:
         self.networks = first, second
         self._own = [
-            {n: _own(layer) for n, layer in enumerate(network.layers) if layer.op_type != LAYOUT}
+            {n: _own(layer) for n, layer in enumerate(network.layers) if layer.op_type not in _UNJUDGED}
             for network in self.networks
         ]
         self._done: dict[tuple[int, int], LayerRow] = {}
@@ -114,8 +115,9 @@ class Partings:
             anchors = Anchors(state, second)
             self._judge_segments(anchors)
         end = returned(anchors) if not any(stopped) else Verdict(None)
+        last = self._last_segment(anchors, end) if not (parted or any(stopped)) else []
         rows = [row for key in sorted(self._done) for row in (*self._wrong.get(key, ()), self._done[key])]
-        rows += self._rest(anchors, end, parted, stopped)
+        rows += [*last, *self._rest(anchors, stopped, bool(last))]
         if end.same and parted:
             end = Verdict(None)
         if end.same is False and end.code != "moved":
@@ -130,13 +132,24 @@ class Partings:
             layers = [anchors.layers(side, anchor[side]) for side in (0, 1)]
             say(f"judging {anchors.networks[0].layers[anchor.a].name}")
             verdict = anchors.judged(anchor)
-            row = self._row(layers, verdict)
-            unlike = without_effect(*self._parts(anchors, layers)) if verdict.same and not row.wrong else ""
-            if unlike:
-                row = replace(row, same=None, code="no_effect", reason=unlike)
+            row = self._agreed(anchors, layers, verdict)
             if verdict.same is False:
                 row = self._explained(anchors, row, layers, anchor.a, anchor.b)
             self._add(key, row, layers)
+
+    def _agreed(self, anchors: Anchors, layers: Sequence[Sequence[int]], verdict: Verdict) -> LayerRow:
+        """Return the row of a segment; if it agrees, it is said whether its weights differ all the same."""
+        row = self._row(layers, verdict)
+        unlike = without_effect(*self._parts(anchors, layers)) if verdict.same and not row.wrong else ""
+        return replace(row, same=None, code="no_effect", reason=unlike) if unlike else row
+
+    def _last_segment(self, anchors: Anchors, end: Verdict) -> list[LayerRow]:
+        """Return the row of the layers behind the last anchors, if what the models return does not differ."""
+        layers = [anchors.open(0), [] if self.networks[1].framework == "arrays" else anchors.open(1)]
+        computing = [n for side, part in enumerate(layers) for n in part if n in self._own[side]]
+        if end.same is False or not computing:
+            return []
+        return [self._agreed(anchors, layers, end)]
 
     def _add(self, key: tuple[int, int], row: LayerRow, layers: Sequence[Sequence[int]]) -> None:
         """Add the row of a segment, and before it one of each layer among several that is wrong in itself."""
@@ -161,9 +174,10 @@ class Partings:
             passed.append(tables.verdict(row.passed for row in found) if found else True)
         every = [*judged_rows[0], *judged_rows[1]]
         wrong = next((row for row in every if row.passed is False), None)
-        unsure = next((row for row in every if row.passed is None), None)
+        unsure = [row for row in every if row.passed is None]
         nan = next((row for row in every if NAN in row.note), None)
-        said = found_by(wrong or unsure or nan) if wrong or unsure or nan else ""
+        telling = [wrong] if wrong else unsure or [nan] * bool(nan)
+        said = "; ".join(dict.fromkeys(map(found_by, telling)))
         code = wrong.diagnosis.code if wrong and wrong.diagnosis else ""
         most = max([verdict.fraction, *(row.bound_fraction for row in every)])
         words = "; ".join(filter(None, [said, verdict.reason]))
@@ -283,9 +297,7 @@ class Partings:
             return None
         return float(1 - after / before) if 0 < before < np.inf and after < np.inf else None
 
-    def _rest(
-        self, anchors: Anchors, end: Verdict, parted: int, stopped: Sequence[str]
-    ) -> Iterator[LayerRow]:
+    def _rest(self, anchors: Anchors, stopped: Sequence[str], is_judged: bool) -> Iterator[LayerRow]:
         """Yield a row for each layer that is in no segment."""
         within = [
             {n for a, b in self._done for n in anchors.layers(side, (a, b)[side]) if (a, b)[side] != INPUT}
@@ -294,19 +306,19 @@ class Partings:
         opens = [anchors.open(side) for side in (0, 1)]
         for side, own in enumerate(self._own):
             for number, row in own.items():
-                if number in within[side]:
+                if number in within[side] or is_judged and number in opens[side]:
                     continue
                 layer = self.networks[side].layers[number]
-                why = ""
                 if stopped[1 - side]:
                     why = f"the {('second', 'first')[side]} model did not come so far"
-                elif number in opens[side] and parted:
+                elif not _moves(layer):
+                    why = "it changes nothing here"
+                elif number in opens[side]:
                     why = "the models parted before"
-                elif number not in opens[side]:
+                else:
                     why = "nothing that the model returns comes from it"
-                same = None if why else end.same
-                if not _moves(layer) or why.startswith("nothing") and layer.weights is None:
-                    same, why = True, why or "it changes nothing here"
+                is_idle = not _moves(layer) or number not in opens[side] and layer.weights is None
+                same = True if is_idle and not stopped[1 - side] else None
                 names = (None, layer.name) if side else (layer.name, None)
                 passed = (None, row.passed) if side else (row.passed, None)
                 words = "; ".join(filter(None, [why, found_by(row)]))
@@ -321,7 +333,7 @@ def _moves(layer: Layer) -> bool:
 def _places(anchors: Anchors, opens: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
     """Yield pairs of layers at which the models may have parted, those with little before them first."""
     ranked: list[tuple[int, int, int]] = []
-    few = [part[:_FIRST] for part in opens]
+    few = [opens[0][:_FIRST], opens[1] if anchors.networks[1].framework == "arrays" else opens[1][:_FIRST]]
     for i, a in enumerate(few[0], 1):
         ranked += [(i + j, a, b) for j, b in enumerate(few[1], 1)]
         known = anchors.known(0)
@@ -341,12 +353,17 @@ def _laid_out(network: Network, number: int, other: Network, to: int) -> np.ndar
     one, two = network.layers[number], other.layers[to]
     assert one.output is not None
     assert two.output is not None
-    return relayout(one.output, one.axis, two.axis, two.output.ndim).reshape(two.output.shape)
+    shape = two.output.shape
+    if network.framework == "arrays":
+        return of_shape(one.output, shape).reshape(shape)
+    return relayout(one.output, one.axis, two.axis, two.output.ndim).reshape(shape)
 
 
 def returned(anchors: Anchors) -> Verdict:
     """Judge what the models return."""
     networks = anchors.networks
+    if networks[1].framework == "arrays":
+        return _found_again(anchors)
     values = [network.returned for network in networks]
     first, second = (np.sort(network.x, None) for network in networks)
     is_other = first.size != second.size or farthest(first, second) > half_of_the_digits(first)
@@ -364,6 +381,19 @@ def returned(anchors: Anchors) -> Verdict:
     if is_other and verdict.code in ("", "result", "moved"):
         return Verdict(None, "", "the models had other inputs")
     return verdict
+
+
+def _found_again(anchors: Anchors) -> Verdict:
+    """Judge whether the last numbers of the first model are among arrays."""
+    first, second = anchors.networks
+    rest = [first.layers[n] for n in anchors.open(0) if first.layers[n].computes]
+    if not rest:
+        names = [repr(second.layers[n].name) for n in anchors.open(1)]
+        words = f"no layer of the first model has the numbers of {', '.join(names)}" * bool(names)
+        return Verdict(True, "", words)
+    sizes = [getattr(second.layers[n].output, "size", 0) for n in anchors.open(1)]
+    same = None if all(getattr(layer.output, "size", -1) not in sizes for layer in rest) else False
+    return Verdict(same, "result" * (same is False), f"no array holds the numbers of {rest[-1]}")
 
 
 def _result(anchors: Anchors, place: str, ours: Any, theirs: Any) -> Verdict:
@@ -392,6 +422,8 @@ def _result(anchors: Anchors, place: str, ours: Any, theirs: Any) -> Verdict:
     far = farthest(one, way(other))
     if (one != one).any():
         return Verdict(None, "", "it holds NaN")
+    if far == 0 and one.size > 1 and np.ptp(one) == 0 and (anchors.open(0) or anchors.open(1)):
+        return Verdict(None, "", f"all numbers of {names[1]} are {one.flat[0]:.3g}")
     if far == 0:
         return Verdict(True)
     words = f"{names[1]} is up to {far:.3g} from {names[0]}"

@@ -17,7 +17,7 @@ from ...windows.calls import FUNCTIONS as WINDOWS
 from ...windows.calls import bound_call
 from .. import definitions
 from ..reading import NORM, Layer
-from .judging import call_of, folded, judge, relayout
+from .judging import call_of, folded, judge, of_shape, relayout
 
 # what a fact is called in the frameworks' arguments
 _WORDS = {
@@ -48,6 +48,9 @@ class Found(NamedTuple):
 
 def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
     """Say why two segments differ: their layers are paired by what they are, in order."""
+    if theirs and theirs[-1].framework == "arrays":
+        folded_ours, _ = _with_norms_folded(ours, [])
+        return _reason_of_array(next((a for a in reversed(folded_ours) if a.computes), None), theirs[-1])
     ours, theirs = _with_norms_folded(ours, theirs)
     alone, rest, undecided = list[Layer](), [layer for layer in theirs if layer.computes], None
     pairs = list[tuple[Layer, Layer]]()
@@ -79,21 +82,42 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
     return Found("moved", "the layers compute the same, but what moves the numbers differs")
 
 
+def _reason_of_array(a: Layer | None, b: Layer) -> Found:
+    """Say why an array is not what a layer computes from what is equal before it."""
+    row = DiffRow(b.name, "", None)
+    if a is not None and a.op is not None and a.output is not None and b.output is not None:
+        row = judge(a, a.inputs, of_shape(b.output, a.output.shape))
+    if row.diagnosis is None:
+        return Found("result", "the array holds other numbers")
+    return Found(row.diagnosis.code, f"the array is {row.diagnosis.sentence}")
+
+
 def without_effect(ours: Sequence[Layer], theirs: Sequence[Layer]) -> str:
     """Say so if segments that agree have other weights in their one layer that has any, else return ""."""
-    sides = [[layer for layer in side if layer.computes] for side in (ours, theirs)]
-    kinds = [[layer.op_type for layer in side] for side in sides]
+    sides = [[layer for layer in side if layer.computes] for side in _with_norms_folded(ours, theirs)]
+    words = [[layer.op_type for layer in side] for side in sides]
     weighted = [[layer for layer in side if layer.weights is not None] for side in sides]
-    plain = {"relu", "max pool", *(layer.op_type for layer in weighted[0])}
-    if kinds[0] != kinds[1] or not {*kinds[0]} <= plain or [len(each) for each in weighted] != [1, 1]:
+    plain = {"relu", "max pool", "add", "concatenate", *(layer.op_type for layer in weighted[0])}
+    if words[0] != words[1] or not {*words[0]} <= plain or [len(each) for each in weighted] != [1, 1]:
         return ""
     (a,), (b,) = weighted
-    for one, other in ((a.weights, b.weights), (a.bias, b.bias)):
-        if one is not None and other is not None and one.size == other.size:
+    for one, other in zip(_arrays(a), _arrays(b), strict=False):
+        if one.size == other.size:
             apart = np.abs(np.sort(one, None) - np.sort(other, None)).max(initial=0.0)
-            if apart > 1e-4 * np.abs(one).max(initial=0.0):
+            if apart > _ALIKE * np.abs(one).max(initial=0.0):
                 return f"equal on these inputs; the weights of {b} differ by up to {apart:.3g}"
     return ""
+
+
+_ALIKE = 1e-4  # how far weights may be apart, relative to the largest: a file may hold fewer digits
+
+
+def _arrays(layer: Layer) -> list[np.ndarray]:
+    """Return the weights of a layer, batch normalisation folded in."""
+    if "convolution" in layer.op_type:
+        call = call_of(layer, layer.around(layer.inputs[0]))
+        return [call.second] if call.bias is None else [call.second, call.bias]
+    return [array for array in layer.arguments.values() if isinstance(array, np.ndarray)]
 
 
 def _family(layer: Layer) -> str:
@@ -224,7 +248,7 @@ def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str
             np.shape(pair[1]),
         ):
             apart = np.abs(np.subtract(pair[0], pair[1], dtype=float))
-            if not apart.max() <= 1e-4 * np.abs(pair[0]).max():
+            if not apart.max() <= _ALIKE * np.abs(pair[0]).max():
                 yield f"another {name}: {b} differs from {a} by up to {apart.max():.3g}"
 
 
