@@ -125,17 +125,33 @@ def reduced(x: np.ndarray, *, function: str, axes: tuple[int, ...], keepdims: bo
     return Defined(value, sizes, wide.size // max(1, value.size) + 1)
 
 
-def resized(x: np.ndarray, *, matrices: Mapping[int, np.ndarray]) -> Defined:
-    """Return x with some axes multiplied by matrices [outputs, inputs], as linear interpolation does."""
+def resized(x: np.ndarray, *, matrices: Mapping[int, np.ndarray], coordinates: str = "") -> Defined:
+    """Return x with some axes multiplied by matrices [outputs, inputs], as linear interpolation does.
+
+    ``coordinates`` is a name for where the outputs lie.
+    """
     value, sizes, terms = _wide(x), np.abs(_wide(x)), 0
     for axis, matrix in matrices.items():
         value, sizes = (
             np.moveaxis(np.moveaxis(part, axis, -1) @ matrix.T, -1, axis) for part in (value, sizes)
         )
-        terms += 8  # two products and a sum, and the weights, which come from a rounded place
+        terms += (
+            matrix.shape[1] + 6
+        )  # the products and their sum, and weights, which come from a rounded place
     # a place that is rounded to u times the size of the axis moves the weights by as much
     reach = max(matrix.shape[1] for matrix in matrices.values())
     return Defined(value, sizes * (1 + reach), terms)
+
+
+def adaptive(outs: int, ins: int) -> np.ndarray:
+    """Return the matrix [outs, ins] of PyTorch's adaptive average pools along an axis.
+
+    >>> adaptive(2, 3).tolist()
+    [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
+    """
+    at = np.arange(outs)[:, None]
+    within = (np.arange(ins) >= at * ins // outs) & (np.arange(ins) < -(-(at + 1) * ins // outs))
+    return within / within.sum(1, keepdims=True)
 
 
 def interpolation(outs: int, ins: int, place: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -216,7 +216,7 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if "mean" in word and wanted != images:
         return _reduced(entry, x, "mean")
     if {*np.ravel(said.get("output_size", 1))} != {1}:
-        return {}
+        return _adaptive(x, entry["output"]) if "avg" in word else {}
     order = [1 if number in images else size for number, size in enumerate(x.shape)]
     given: Facts = {
         "pool_size": tuple(x.shape[number] for number in images),
@@ -225,6 +225,13 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     kind, output = "max" if "max" in word else "average", entry["output"]
     facts = {"op_type": f"{kind} pool", "op": getattr(keras, f"{kind}_pool"), "arguments": given}
     return facts | {"axis": axis, "output": output if output is None else output.reshape(order)}
+
+
+def _adaptive(x: np.ndarray, y: np.ndarray) -> Facts:
+    """An average pool whose windows follow from the size of its result."""
+    sizes = enumerate(zip(y.shape, x.shape, strict=True))
+    matrices = {axis: definitions.adaptive(outs, ins) for axis, (outs, ins) in sizes if outs != ins}
+    return {"op_type": "resize", "op": definitions.resized, "arguments": {"matrices": matrices}}
 
 
 def _tflite(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -305,12 +312,11 @@ def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         }
         if outs != ins:
             matrices[axis] = definitions.interpolation(outs, ins, places[named])
-    given = {"matrices": matrices}
+    given = {"matrices": matrices, "coordinates": named}
     return {
         "op_type": "resize",
         "op": definitions.resized,
         "arguments": given,
-        "said": {"coordinates": named},
     }
 
 

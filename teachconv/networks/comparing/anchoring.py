@@ -118,10 +118,11 @@ class Anchors:
         return sorted({number, *before})
 
     def _last(self, side: int) -> list[tuple[int, ...]]:
-        """Return the makers of what a model returns, or of what the layer got that raised an error."""
+        """Return the makers of what a model returns, or the layer that raised an error."""
         network = self.networks[side]
-        last = network.layers[-1]
-        return [*last.makers] if last.error else [makers for _, makers in network.returned.values()]
+        if network.layers[-1].error:
+            return [(len(network.layers) - 1,)]
+        return [makers for _, makers in network.returned.values()]
 
     def open(self, side: int) -> list[int]:
         """Return the layers before what a model returns that are in no segment that ends at an anchor."""

@@ -99,8 +99,17 @@ class Partings:
         anchors = Anchors(state, second)
         self._judge_segments(anchors)
         stopped = [network.layers[-1].error for network in self.networks]
-        if any(stopped) and anchors.open(0) and anchors.open(1):
-            self._part(anchors, self._alike(anchors))
+        if stopped.count("") == 1 and anchors.open(0) and anchors.open(1):
+            cut = self._alike(anchors)
+            self._part(anchors, cut)
+            row = self._done[cut.a, cut.b]
+            sizes = [
+                network.layers[n].inputs[0].size for network, n in zip(anchors.networks, cut[:2], strict=True)
+            ]
+            if not row.code:  # what the other model takes, this one refuses
+                self._done[cut.a, cut.b] = replace(
+                    row, same=None if sizes[0] != sizes[1] else False, code="raised"
+                )
         while (anchors.open(0) or anchors.open(1)) and parted < _ROUNDS and not any(stopped):
             verdict = returned(anchors)
             if verdict.same is not False or verdict.code in ("structure", "dtype"):
@@ -138,7 +147,7 @@ class Partings:
             self._add(key, row, layers)
 
     def _agreed(self, anchors: Anchors, layers: Sequence[Sequence[int]], verdict: Verdict) -> LayerRow:
-        """Return the row of a segment; if it agrees, it is said whether its weights differ all the same."""
+        """Return the row of a segment, which says if its results agree but its weights do not."""
         row = self._row(layers, verdict)
         unlike = without_effect(*self._parts(anchors, layers)) if verdict.same and not row.wrong else ""
         return replace(row, same=None, code="no_effect", reason=unlike) if unlike else row
@@ -317,7 +326,11 @@ class Partings:
                     why = "the models parted before"
                 else:
                     why = "nothing that the model returns comes from it"
-                is_idle = not _moves(layer) or number not in opens[side] and layer.weights is None
+                twins = (self.networks[side].layers[n].output for n in within[side])
+                is_idle = any(
+                    layer.output is not None and np.array_equal(layer.output, each) for each in twins
+                )
+                is_idle |= not _moves(layer) or number not in opens[side] and layer.weights is None
                 same = True if is_idle and not stopped[1 - side] else None
                 names = (None, layer.name) if side else (layer.name, None)
                 passed = (None, row.passed) if side else (row.passed, None)
@@ -472,6 +485,8 @@ def _own(layer: Layer) -> DiffRow:
     """Judge a layer's result on its own input."""
     if layer.error:
         return DiffRow(layer.name, "", None, note=f"it raised {layer.error}")
+    if layer.pads and layer.op is None and layer.output is not None:
+        return DiffRow(layer.name, "", np.array_equal(layer.around(layer.inputs[0]), layer.output))
     if layer.output is None or layer.op is None:
         return DiffRow(layer.name, "", None, note=f"no definition of {layer.word} here")
     row = judge(layer, layer.inputs, layer.output)

@@ -35,6 +35,7 @@ _WORDS = {
     "low": ("min_val", "min"),
     "axis": ("axis", "dim"),
     "function": ("approximate",),
+    "coordinates": ("align_corners", "alignCorners", "coordinate_transformation_mode"),
 }
 
 
