@@ -176,19 +176,20 @@ def half_of_the_digits(array: np.ndarray) -> float:
 def arranged(one: np.ndarray, other: np.ndarray) -> Arrange | None:
     """Return how the second array is arranged to be near to the first, or None."""
     least = max(half_of_the_digits(one), half_of_the_digits(other))
-    step = max(1, one.size // _SOME)
-    some = one.ravel()[::step]
-    for arrange in _arrangements(one.shape, other.shape):
-        values = arrange(other)
-        if farthest(some, values.ravel()[::step]) <= least and farthest(one, values) <= least:
-            return arrange
+    places = np.arange(0, one.size, max(1, one.size // _SOME))
+    some = one.ravel()[places]
+    for view in _views(one.shape, other.shape):
+        values = view(other)
+        few = values[np.unravel_index(places, values.shape)]
+        if farthest(some, few) <= least and farthest(one, values.reshape(one.shape)) <= least:
+            return lambda array, view=view: view(array).reshape(one.shape)
     return None
 
 
-def _arrangements(shape: tuple[int, ...], other: tuple[int, ...]) -> Iterator[Arrange]:
-    """Yield the ways to bring an array into another shape: its axes in another order, merged or split."""
+def _views(shape: tuple[int, ...], other: tuple[int, ...]) -> Iterator[Arrange]:
+    """Yield the ways to read an array as one of another shape: its axes in another order, merged or split."""
     for axes in _orders(len(other)):
-        yield lambda array, axes=axes: array.transpose(axes).reshape(shape)
+        yield lambda array, axes=axes: array.transpose(axes)
     for axes in _orders(len(shape)):
         split, back = [shape[axis] for axis in axes], np.argsort(axes)
         yield lambda array, split=split, back=back: array.reshape(split).transpose(back)

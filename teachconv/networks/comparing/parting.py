@@ -103,13 +103,11 @@ class Partings:
             cut = self._alike(anchors)
             self._part(anchors, cut)
             row = self._done[cut.a, cut.b]
-            sizes = [
-                network.layers[n].inputs[0].size for network, n in zip(anchors.networks, cut[:2], strict=True)
-            ]
+            inputs = [network.layers[n].inputs for network, n in zip(anchors.networks, cut[:2], strict=True)]
+            takes = [[x.size for x in given[:1]] for given in inputs]
             if not row.code:  # what the other model takes, this one refuses
-                self._done[cut.a, cut.b] = replace(
-                    row, same=None if sizes[0] != sizes[1] else False, code="raised"
-                )
+                same = False if takes[0] == takes[1] != [] else None
+                self._done[cut.a, cut.b] = replace(row, same=same, code="raised")
         while (anchors.open(0) or anchors.open(1)) and parted < _ROUNDS and not any(stopped):
             verdict = returned(anchors)
             if verdict.same is not False or verdict.code in ("structure", "dtype"):

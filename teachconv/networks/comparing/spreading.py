@@ -64,21 +64,21 @@ class Spread:
 
     def arriving(self, array: np.ndarray, makers: Sequence[int]) -> Errors:
         """Return the errors of an array that comes from some layer."""
-        for maker in chosen(makers, self._anchors):
-            errors = dict(self._anchors)
-            for number in closure(self._network, [maker], self._anchors):
-                errors[number] = self._behind(self._network.layers[number], errors)
-            return self._carried(array, maker, errors)
-        return None
+        known = chosen(makers, self._anchors)
+        return self._carried(array, known[0], self._before(known)) if known else None
 
     def behind(self, number: int) -> Errors:
         """Return the errors of a layer's output, computed from what is before it even if it is an anchor."""
-        errors: dict[int, Any] = dict(self._anchors)
         layer = self._network.layers[number]
         makers = [maker for each in layer.makers for maker in chosen(each, self._anchors)]
-        for before in closure(self._network, makers, self._anchors):
-            errors[before] = self._behind(self._network.layers[before], errors)
-        return self._behind(layer, errors)
+        return self._behind(layer, self._before(makers))
+
+    def _before(self, makers: Sequence[int]) -> dict[int, Errors]:
+        """Return the errors of the anchors, and of the layers between these and some others."""
+        errors: dict[int, Errors] = dict(self._anchors)
+        for number in closure(self._network, makers, self._anchors):
+            errors[number] = self._behind(self._network.layers[number], errors)
+        return errors
 
     def _behind(self, layer: Layer, errors: Mapping[int, Errors]) -> Errors:
         found = []
