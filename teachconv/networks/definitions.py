@@ -135,9 +135,8 @@ def resized(x: np.ndarray, *, matrices: Mapping[int, np.ndarray], coordinates: s
         value, sizes = (
             np.moveaxis(np.moveaxis(part, axis, -1) @ matrix.T, -1, axis) for part in (value, sizes)
         )
-        terms += (
-            matrix.shape[1] + 6
-        )  # the products and their sum, and weights, which come from a rounded place
+        # the products and their sum, and weights, which come from a rounded place
+        terms += matrix.shape[1] + 6
     # a place that is rounded to u times the size of the axis moves the weights by as much
     reach = max(matrix.shape[1] for matrix in matrices.values())
     return Defined(value, sizes * (1 + reach), terms)

@@ -299,25 +299,33 @@ def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if word == "resize_bilinear" and usual == "half_pixel" and not said.get("halfPixelCenters"):
         usual = "asymmetric"
     named = said.get("coordinate_transformation_mode", usual)
-    matrices = {}
-    for axis, (outs, ins) in enumerate(zip(y.shape, x.shape, strict=True)):
-        scale = ins / outs
-        places = {
-            "align_corners": lambda at, outs=outs, ins=ins: at * (ins - 1) / max(1, outs - 1),
-            "asymmetric": lambda at, scale=scale: at * scale,
-            "half_pixel": lambda at, scale=scale: (at + 0.5) * scale - 0.5,
-            "pytorch_half_pixel": lambda at, scale=scale, outs=outs: (
-                (at + 0.5) * scale - 0.5 if outs > 1 else 0 * at
-            ),
-        }
-        if outs != ins:
-            matrices[axis] = definitions.interpolation(outs, ins, places[named])
+    sizes = enumerate(zip(y.shape, x.shape, strict=True))
+    matrices = {
+        axis: definitions.interpolation(outs, ins, _place(named, outs, ins))
+        for axis, (outs, ins) in sizes
+        if outs != ins
+    }
     given = {"matrices": matrices, "coordinates": named}
     return {
         "op_type": "resize",
         "op": definitions.resized,
         "arguments": given,
     }
+
+
+def _place(name: str, outs: int, ins: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return where the outputs of a resize lie among its inputs, by ONNX's name for that."""
+    scale = ins / outs
+
+    def half_pixel(at: np.ndarray) -> np.ndarray:
+        return (at + 0.5) * scale - 0.5
+
+    return {
+        "half_pixel": half_pixel,
+        "pytorch_half_pixel": half_pixel if outs > 1 else np.zeros_like,
+        "asymmetric": lambda at: at * scale,
+        "align_corners": lambda at: at * (ins - 1) / max(1, outs - 1),
+    }[name]
 
 
 def _prelu(entry: Entry, arrays: list[np.ndarray]) -> Facts:

@@ -70,11 +70,9 @@ class Network:
         there = self.calls[call]["output"]
         if framework_of(self.model) in ("recording", "arrays") or there is None or result.size != there.size:
             raise ArgumentError("a recording cannot run, nor a model with a result of another size")
-        instead = {call: result.reshape(there.shape).astype(there.dtype)}
+        instead = {**self.instead, call: result.reshape(there.shape).astype(there.dtype)}
         start = self.calls[-1]["input"]
-        return _walked(
-            self.model, start, _record(self.model, start, instead | self.instead), instead | self.instead
-        )
+        return _walked(self.model, start, _record(self.model, start, instead), instead)
 
 
 def walk(model: Any, x: Any) -> Network:
@@ -202,8 +200,8 @@ class _Seen:
     def add(self, layer: Layer, output: np.ndarray | None) -> None:
         """Add the next layer, merged with those before it that belong to it."""
         layer = self._behind(layer, self._makers(layer.inputs[0])) if layer.inputs else layer
-        makers, sources = (tuple(map(found, layer.inputs)) for found in (self.makers, self.sources))
-        self.layers.append(replace(layer, makers=makers, sources=sources))
+        sources = tuple(map(self.sources, layer.inputs))
+        self.layers.append(replace(layer, makers=tuple(map(self.makers, layer.inputs)), sources=sources))
         if output is not None:
             self.where.setdefault(_digest(output), []).append(len(self.layers) - 1)
 
@@ -218,8 +216,9 @@ class _Seen:
         if np.unique(numbers).size > 1:
             for number in reversed(range(len(self.layers))):
                 output = self.layers[number].output
-                few = output is not None and np.isin(numbers[:_SOME], output).all()
-                if few and np.isin(numbers, output).all():
+                if output is None or not np.isin(numbers[:_SOME], output).all():
+                    continue
+                if np.isin(numbers, output).all():
                     yield number
                     return
             if np.isin(numbers, self.start).all():

@@ -47,12 +47,23 @@ class Anchor(NamedTuple):
 
 
 class Anchors:
-    """The anchors of two networks, and the segments before them."""
+    """The anchors of two networks, and the segments before them.
 
-    def __init__(self, first: Network, second: Network) -> None:
+    Args:
+        first: the first network.
+        second: the second one.
+        forced: pairs of layers at which the first network was given the second's numbers.
+    """
+
+    def __init__(self, first: Network, second: Network, forced: Sequence[tuple[int, int]] = ()) -> None:
         self.networks = first, second
         self.found: list[Anchor] = [Anchor(INPUT, INPUT, _beside(first, second))]
+        for a, b in forced:
+            arrange = arranged(output_of(first, a), output_of(second, b))
+            self.found += [Anchor(a, b, arrange)] if arrange else []
+        done = {anchor.a for anchor in self.found}
         sides = [[(n, array) for n, array in _activations(each)] for each in (first, second)]
+        sides[0] = [(n, array) for n, array in sides[0] if n not in done]
         marks = [np.array([_mark(array) for _, array in side]).reshape(-1, 3) for side in sides]
         free = np.ones(len(sides[1]), bool)
         for (a, one), mark in zip(sides[0], marks[0], strict=True):
@@ -97,7 +108,7 @@ class Anchors:
 
     def known(self, side: int) -> dict[int, int]:
         """Return the anchors of one side, and of each the other side's."""
-        return {anchor[side]: anchor[1 - side] for anchor in self.found}
+        return {anchor[:2][side]: anchor[:2][1 - side] for anchor in self.found}
 
     def begins(self, side: int, number: int) -> list[int]:
         """Return the layers whose results one takes, whether they are anchors or not."""
@@ -141,7 +152,8 @@ def judged(one: np.ndarray, other: np.ndarray, *errors: Errors) -> Verdict:
         return Verdict(True)
     if True in unknown:
         return Verdict(None, "", f"they are up to {apart.max():.3g} apart, and {_UNKNOWN}")
-    allowed, largest = sum(errors), float(np.abs(one).max(initial=0.0))
+    allowed: np.ndarray = sum((each for each in errors if each is not None), np.zeros(()))
+    largest = float(np.abs(one).max(initial=0.0))
     if not allowed.max(initial=0.0) <= _USELESS * largest:
         return Verdict(
             None, "", f"the bound {allowed.max(initial=0.0):.3g} of numbers up to {largest:.3g} says nothing"
@@ -182,17 +194,17 @@ def arranged(one: np.ndarray, other: np.ndarray) -> Arrange | None:
         values = view(other)
         few = values[np.unravel_index(places, values.shape)]
         if farthest(some, few) <= least and farthest(one, values.reshape(one.shape)) <= least:
-            return lambda array, view=view: view(array).reshape(one.shape)
+            return lambda array, view=view: view(array).reshape(one.shape)  # type: ignore[misc]
     return None
 
 
 def _views(shape: tuple[int, ...], other: tuple[int, ...]) -> Iterator[Arrange]:
     """Yield the ways to read an array as one of another shape: its axes in another order, merged or split."""
     for axes in _orders(len(other)):
-        yield lambda array, axes=axes: array.transpose(axes)
+        yield lambda array, axes=axes: array.transpose(axes)  # type: ignore[misc]
     for axes in _orders(len(shape)):
         split, back = [shape[axis] for axis in axes], np.argsort(axes)
-        yield lambda array, split=split, back=back: array.reshape(split).transpose(back)
+        yield lambda array, split=split, back=back: array.reshape(split).transpose(back)  # type: ignore[misc]
 
 
 def _orders(rank: int) -> Iterator[tuple[int, ...]]:

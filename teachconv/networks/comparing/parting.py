@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +88,9 @@ class Partings:
             {n: _own(layer) for n, layer in enumerate(network.layers) if layer.op_type not in _UNJUDGED}
             for network in self.networks
         ]
+        self._forced: list[
+            tuple[int, int]
+        ] = []  # the pairs at which the first model has the second's numbers
         self._done: dict[tuple[int, int], LayerRow] = {}
         # of segments of several layers those that are wrong in themselves
         self._wrong: dict[tuple[int, int], list[LayerRow]] = {}
@@ -119,7 +121,8 @@ class Partings:
             if cut.state is state:
                 break
             state = cut.state
-            anchors = Anchors(state, second)
+            self._forced.append((cut.a, cut.b))
+            anchors = Anchors(state, second, self._forced)
             self._judge_segments(anchors)
         end = returned(anchors) if not any(stopped) else Verdict(None)
         last = self._last_segment(anchors, end) if not (parted or any(stopped)) else []
@@ -136,7 +139,7 @@ class Partings:
             key = anchor.a, anchor.b
             if key in self._done:
                 continue
-            layers = [anchors.layers(side, anchor[side]) for side in (0, 1)]
+            layers = [anchors.layers(side, end) for side, end in enumerate(anchor[:2])]
             say(f"judging {anchors.networks[0].layers[anchor.a].name}")
             verdict = anchors.judged(anchor)
             row = self._agreed(anchors, layers, verdict)
@@ -171,7 +174,7 @@ class Partings:
 
     def _row(self, layers: Sequence[Sequence[int]], verdict: Verdict) -> LayerRow:
         """Return the row of a segment."""
-        names, passed, wrong = [], [], None
+        names, passed = list[str | None](), list[bool | None]()
         judged_rows = [
             [self._own[side][n] for n in part if n in self._own[side]] for side, part in enumerate(layers)
         ]
@@ -182,15 +185,14 @@ class Partings:
         every = [*judged_rows[0], *judged_rows[1]]
         wrong = next((row for row in every if row.passed is False), None)
         unsure = [row for row in every if row.passed is None]
-        nan = next((row for row in every if NAN in row.note), None)
-        telling = [wrong] if wrong else unsure or [nan] * bool(nan)
+        telling = [wrong] if wrong else unsure or [row for row in every if NAN in row.note][:1]
         said = "; ".join(dict.fromkeys(map(found_by, telling)))
         code = wrong.diagnosis.code if wrong and wrong.diagnosis else ""
         most = max([verdict.fraction, *(row.bound_fraction for row in every)])
         words = "; ".join(filter(None, [said, verdict.reason]))
-        a, b = names
+        (a, b), (a_passed, b_passed), code = names, passed, code or verdict.code
         return LayerRow(
-            a, b, self._kind(layers), *passed, verdict.same, code or verdict.code, words, "", most
+            a, b, self._kind(layers), a_passed, b_passed, verdict.same, code, words, bound_fraction=most
         )
 
     def _named(self, side: int, part: Sequence[int]) -> list[str]:
@@ -216,7 +218,7 @@ class Partings:
                 made = state.again(a, _laid_out(second, b, state, a))
                 if len(made.layers) != len(state.layers):
                     continue
-                found = Anchors(made, second)
+                found = Anchors(made, second, [*self._forced, (a, b)])
             except (TypeError, ValueError, IndexError, RuntimeError):
                 continue
             if returned(found).same is not False:
@@ -233,9 +235,11 @@ class Partings:
     def _alike(self, anchors: Anchors) -> Cut:
         """Return the first layers behind the anchors that are of one kind, or the first of all."""
         (state, second), opens = anchors.networks, [anchors.open(side)[:_FIRST] for side in (0, 1)]
-        pairs = [*product(*opens)] or [tuple(next(iter(part), INPUT) for part in opens)]
+        pairs = [(a, b) for a in opens[0] for b in opens[1]]
+        pairs = pairs or [(next(iter(opens[0]), INPUT), next(iter(opens[1]), INPUT))]
         alike = (pair for pair in pairs if state.layers[pair[0]].op_type == second.layers[pair[1]].op_type)
-        return Cut(*next(alike, pairs[0]), state)
+        a, b = next(alike, pairs[0])
+        return Cut(a, b, state)
 
     def _part(self, anchors: Anchors, cut: Cut) -> None:
         """Add the row of a place at which the models part."""
@@ -287,6 +291,8 @@ class Partings:
         self, row: LayerRow, layers: Sequence[Sequence[int]], state: Network, a: int, b: int
     ) -> float | None:
         """Return which part of the final difference goes if the second model gets what the first computes."""
+        if INPUT in (a, b):
+            return None
         first, second = self.networks
         try:
             before = _distance(first, second)
@@ -325,20 +331,23 @@ class Partings:
                 else:
                     why = "nothing that the model returns comes from it"
                 twins = (self.networks[side].layers[n].output for n in within[side])
-                is_idle = any(
-                    layer.output is not None and np.array_equal(layer.output, each) for each in twins
-                )
+                known = [each for each in twins if each is not None and layer.output is not None]
+                is_idle = any(np.array_equal(layer.output, each) for each in known)  # type: ignore[arg-type]
                 is_idle |= not _moves(layer) or number not in opens[side] and layer.weights is None
                 same = True if is_idle and not stopped[1 - side] else None
-                names = (None, layer.name) if side else (layer.name, None)
-                passed = (None, row.passed) if side else (row.passed, None)
                 words = "; ".join(filter(None, [why, found_by(row)]))
-                yield LayerRow(*names, layer.op_type, *passed, same, "", words)
+                found = LayerRow(None, None, layer.op_type, same=same, reason=words)
+                own_half: dict[str, Any] = {"b": layer.name, "b_passed": row.passed}
+                if side == 0:
+                    own_half = {"a": layer.name, "a_passed": row.passed}
+                yield replace(found, **own_half)
 
 
 def _moves(layer: Layer) -> bool:
     """Return whether a layer's numbers are in another order than those of its input."""
-    return layer.output is None or not np.array_equal(np.ravel(layer.inputs[0]), np.ravel(layer.output))
+    if layer.output is None or not layer.inputs:
+        return True
+    return not np.array_equal(np.ravel(layer.inputs[0]), np.ravel(layer.output))
 
 
 def _places(anchors: Anchors, opens: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:

@@ -29,9 +29,11 @@ _FOLDING = 8  # roundings of each weight into which something is folded, by whoe
 Errors = np.ndarray | None  # of each number of an activation; None if no bound is known
 
 
-def output_of(network: Network, number: int) -> np.ndarray | None:
-    """Return the activation behind a layer, or the model's input."""
-    return network.x if number == INPUT else network.layers[number].output
+def output_of(network: Network, number: int) -> np.ndarray:
+    """Return the activation behind a layer that has one, or the model's input."""
+    found = network.x if number == INPUT else network.layers[number].output
+    assert found is not None
+    return found
 
 
 def closure(network: Network, makers: Iterable[int], anchors: Mapping[int, Any]) -> list[int]:
@@ -94,8 +96,8 @@ class Spread:
             return None
 
     def _carried(self, array: np.ndarray, maker: int, errors: Mapping[int, Errors]) -> Errors:
-        source, error = output_of(self._network, maker), errors[maker]
-        return None if source is None or error is None else carried([source], [error], array)
+        error = errors[maker]
+        return None if error is None else carried([output_of(self._network, maker)], [error], array)
 
 
 def carried(sources: Sequence[np.ndarray], errors: Sequence[np.ndarray], array: np.ndarray) -> np.ndarray:
