@@ -177,6 +177,7 @@ def record_onnx(
     for number, array in (instead or {}).items():
         tensor = onnx.numpy_helper.from_array(np.array(array), f"instead of {real[number].output[0]}")
         graph.initializer.append(tensor)
+        values[tensor.name] = np.array(array)
         real[number].CopyFrom(onnx.helper.make_node("Identity", [tensor.name], real[number].output[:1]))
     for count in range(len(nodes), 0, -1):  # where a node cannot run, those before it
         del graph.node[count:], graph.output[:]
