@@ -88,9 +88,8 @@ class Partings:
             {n: _own(layer) for n, layer in enumerate(network.layers) if layer.op_type not in _UNJUDGED}
             for network in self.networks
         ]
-        self._forced: list[
-            tuple[int, int]
-        ] = []  # the pairs at which the first model has the second's numbers
+        # the pairs at which the first model has the second's numbers
+        self._forced: list[tuple[int, int]] = []
         self._done: dict[tuple[int, int], LayerRow] = {}
         # of segments of several layers those that are wrong in themselves
         self._wrong: dict[tuple[int, int], list[LayerRow]] = {}
