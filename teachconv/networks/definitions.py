@@ -5,6 +5,7 @@ Each function returns a `Defined`: the value, and what the bound of `teachconv.t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,32 @@ def folded_factors(mean: Any, variance: Any, gamma: Any, beta: Any, eps: float) 
     return factor, beta - shift, np.abs(beta) + np.abs(shift)
 
 
+def normalised(
+    x: np.ndarray, *, groups: int, gamma: Any, beta: Any, eps: float, axes: tuple[int, ...]
+) -> Defined:
+    """Return x less its mean over axes, by its deviation there: instance, layer and group normalisation.
+
+    Args:
+        x: the input; with groups of channels, which are in axis 1.
+        groups: 0 for none.
+        gamma: what that is multiplied by, in a shape that broadcasts; or None.
+        beta: what is added, likewise.
+        eps: is added to the variance.
+        axes: over which means are taken; with groups, all but those of images and groups.
+    """
+    wide = _wide(x)
+    parts = wide.reshape(len(x), groups, -1) if groups else wide
+    mean, variance = (of(parts, axis=axes, keepdims=True) for of in (np.mean, np.var))
+    deviation = np.sqrt(variance + eps)
+    value = ((parts - mean) / deviation).reshape(x.shape)
+    # the mean and the variance are sums themselves
+    sizes = ((np.abs(parts) + np.abs(parts).mean(axes, keepdims=True)) / deviation).reshape(x.shape)
+    sizes = sizes * (1 + np.abs(value)) ** 2
+    gamma, beta = (_wide(start if w is None else w) for w, start in ((gamma, 1.0), (beta, 0.0)))
+    count = parts.size // mean.size
+    return Defined(value * gamma + beta, sizes * np.abs(gamma) + np.abs(beta), count + _ROUNDINGS)
+
+
 def add(*arrays: np.ndarray) -> Defined:
     """Return the sum of arrays, such as a residual."""
     wide = [*map(_wide, arrays)]
@@ -71,9 +98,88 @@ def multiply(*arrays: np.ndarray) -> Defined:
     return Defined(value, np.abs(value), len(arrays) - 1)
 
 
+def pointwise(*arrays: np.ndarray, function: str, constant: Any = None, comes_first: bool = False) -> Defined:
+    """Return a function of `POINTWISE` of arrays, or of an array and a constant, such as x / 255."""
+    wide = [*map(_wide, arrays if constant is None else (*arrays, constant))]
+    wide = wide[::-1] if comes_first else wide
+    value, (sizes, terms) = getattr(np, function)(*wide), POINTWISE[function]
+    return Defined(value, sizes(value, *wide), terms)
+
+
+_ULPS = 16  # of a function of the mathematical library
+# NumPy's name of each function, the size that its roundings are relative to, and how many it may have
+POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
+    **dict.fromkeys(("add", "subtract"), (lambda _, x, y: np.abs(x) + np.abs(y), 1)),
+    **dict.fromkeys(("multiply", "divide"), (lambda value, *_: np.abs(value), 2)),
+    **dict.fromkeys(("sqrt", "square", "reciprocal"), (lambda value, *_: np.abs(value), 3)),
+    **dict.fromkeys(("minimum", "maximum", "abs", "negative"), (lambda *_: 0.0, 0)),
+    "exp": (lambda value, x: value * (1 + np.abs(x)), _ULPS),
+    "power": (lambda value, x, y: np.abs(value) * (1 + np.abs(y * np.log(np.abs(x)))), _ULPS),
+}
+
+
+def reduced(x: np.ndarray, *, function: str, axes: tuple[int, ...], keepdims: bool) -> Defined:
+    """Return the sum or mean over axes."""
+    wide, reduce = _wide(x), getattr(np, function)
+    value, sizes = (reduce(part, axis=axes, keepdims=keepdims) for part in (wide, np.abs(wide)))
+    return Defined(value, sizes, wide.size // max(1, value.size) + 1)
+
+
+def resized(x: np.ndarray, *, matrices: Mapping[int, np.ndarray], coordinates: str = "") -> Defined:
+    """Return x with some axes multiplied by matrices [outputs, inputs], as linear interpolation does.
+
+    ``coordinates`` is a name for where the outputs lie.
+    """
+    value, sizes, terms = _wide(x), np.abs(_wide(x)), 0
+    for axis, matrix in matrices.items():
+        value, sizes = (
+            np.moveaxis(np.moveaxis(part, axis, -1) @ matrix.T, -1, axis) for part in (value, sizes)
+        )
+        # the products and their sum, and weights, which come from a rounded place
+        terms += matrix.shape[1] + 6
+    # a place that is rounded to u times the size of the axis moves the weights by as much
+    reach = max(matrix.shape[1] for matrix in matrices.values())
+    return Defined(value, sizes * (1 + reach), terms)
+
+
+def adaptive(outs: int, ins: int) -> np.ndarray:
+    """Return the matrix [outs, ins] of PyTorch's adaptive average pools along an axis.
+
+    >>> adaptive(2, 3).tolist()
+    [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
+    """
+    at = np.arange(outs)[:, None]
+    within = (np.arange(ins) >= at * ins // outs) & (np.arange(ins) < -(-(at + 1) * ins // outs))
+    return within / within.sum(1, keepdims=True)
+
+
+def interpolation(outs: int, ins: int, place: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return the matrix [outs, ins] of linear interpolation along an axis, in float64.
+
+    Args:
+        outs: how many numbers come out.
+        ins: how many go in.
+        place: returns for the indices of what comes out where they lie among what goes in.
+
+    >>> interpolation(4, 2, lambda at: (at + 0.5) * 2 / 4 - 0.5).tolist()
+    [[1.0, 0.0], [0.75, 0.25], [0.25, 0.75], [0.0, 1.0]]
+    """
+    at = place(np.arange(outs, dtype=float)).clip(0, ins - 1)
+    below = np.floor(at).astype(int)
+    matrix = np.zeros((outs, ins))
+    np.add.at(matrix, (np.arange(outs), below), 1 - (at - below))
+    np.add.at(matrix, (np.arange(outs), np.minimum(below + 1, ins - 1)), at - below)
+    return matrix
+
+
 def product(x: np.ndarray, w: np.ndarray) -> Defined:
     """Return the product of matrices, such as a dense layer without its bias."""
-    return Defined(_wide(x) @ _wide(w), np.abs(_wide(x)) @ np.abs(_wide(w)), len(w))
+    return Defined(_wide(x) @ _wide(w), np.abs(_wide(x)) @ np.abs(_wide(w)), w.shape[-2])
+
+
+def product_behind(x: np.ndarray, *, matrix: np.ndarray) -> Defined:
+    """Return the product of a constant matrix and x."""
+    return product(matrix, x)
 
 
 def pad(x: np.ndarray, *, sides: Pads, mode: str, value: float) -> Defined:
@@ -86,15 +192,15 @@ def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
     return Defined(np.concatenate([*map(_wide, arrays)], axis))
 
 
-def smooth(x: np.ndarray, *, function: str) -> Defined:
+def smooth(x: np.ndarray, *, function: str, axis: int = -1) -> Defined:
     """Return softmax or one of `ACTIVATIONS`, if exponentials and similar functions err by 4 ulps at most."""
     wide = _wide(x)
     if function == "softmax":
-        apart = wide - wide.max(-1, keepdims=True)
-        value = np.exp(apart) / np.exp(apart).sum(-1, keepdims=True)
-        return Defined(value, value * (1 + np.abs(apart)), x.shape[-1] + 16)
+        apart = wide - wide.max(axis, keepdims=True)
+        value = np.exp(apart) / np.exp(apart).sum(axis, keepdims=True)
+        return Defined(value, value * (1 + np.abs(apart)), x.shape[axis] + _ULPS)
     value, around = ACTIVATIONS[function](wide), 1 + np.abs(wide)
-    return Defined(value, np.maximum(np.abs(value), around * (function in _DIFFERENCES)) * around, 16)
+    return Defined(value, np.maximum(np.abs(value), around * (function in _DIFFERENCES)) * around, _ULPS)
 
 
 def judged(name: str, got: np.ndarray, made: Defined, dtype: Any) -> DiffRow:

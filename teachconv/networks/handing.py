@@ -262,7 +262,8 @@ def _parts(layer: Any, network: Network) -> Iterator[_Part]:
         yield _Part(name, x, y, (), call)
     elif function or not layer.pads:
         exact = function and partial(function, **given)  # without it no more is known than a name
-        lines = partial(pointwise_lines, given.pop("function", getattr(function, "__name__", "")), given)
+        word = given.pop("function", getattr(function, "__name__", ""))
+        lines = partial(pointwise_lines, word if "axis" not in given else "", given)
         yield _Part(name, x, y, lines=lines, exact=exact)
     if bias is not None:
         bias = bias.reshape(-1, *[1] * (y.ndim - 2) * (axis == 1))

@@ -51,8 +51,9 @@ class Layer:
         filled: the number that they hold.
         scale: of batch normalisation that is folded in, what `definitions.folded_factors` returns.
         call: the number of the call in the recording, of several the last.
-        sources: of each input, the layers whose output that is, or `walking.INPUT`. Layers that move numbers
-            and zeros around an input are passed over; there may be several, or none.
+        makers: of each input, the layers whose output that is, or `walking.INPUT`, first to last; none if
+            that was not seen.
+        sources: the same, but layers that move numbers and zeros around an input are passed over.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Layer:
     filled: float = 0.0
     scale: tuple[np.ndarray, ...] | None = None
     call: int = 0
+    makers: tuple[tuple[int, ...], ...] = ()
     sources: tuple[frozenset[int], ...] = ()
 
     @property
@@ -173,9 +175,25 @@ def _keras_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     return law | {"bias": said.get("bias")} | own
 
 
+def _separable(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A depthwise convolution and one of one tap, as the convolution that they are together."""
+    said = entry["said"]
+    depthwise, pointwise = said["depthwise_kernel"], said["pointwise_kernel"]
+    if depthwise.shape[-1] != 1:
+        return {}
+    return _keras_convolution(
+        {**entry, "word": "Conv2D", "said": {**said, "kernel": depthwise * pointwise}}, arrays
+    )
+
+
 def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A product with a matrix [inputs, outputs] as the convolution of one tap that it is."""
-    said, (x,), output = entry["said"], arrays, entry["output"]
+    said, (x, *more), output, args = entry["said"], arrays, entry["output"], entry["args"]
+    if more or x is not args[0]:
+        given = {} if more else {"matrix": args[0]}
+        op = definitions.product if more else definitions.product_behind
+        is_plain = entry["word"].lower() == "matmul"
+        return {"op_type": "product", "inputs": arrays, "op": op, "arguments": given} if is_plain else {}
     matrix = said["weight"].T if "weight" in said else said["kernel"]
     matrix = matrix.T if said.get("transB") else matrix
     if matrix.ndim != 2 or said.get("transA") or {said.get("alpha", 1.0), said.get("beta", 1.0)} != {1.0}:
@@ -189,14 +207,16 @@ def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A pool whose window is the image, which keeps its axes: also a mean over all rows and columns."""
     x, word, said, axis = arrays[0], entry["word"].lower(), entry["said"], entry["axis"]
-    if not x.ndim:
-        return {}
+    if "mean" in word and (not x.ndim or "axes" not in said and "dim" not in said and "axis" not in said):
+        return _reduced(entry, x, "mean")
     wanted = sorted(int(n) % x.ndim for n in np.ravel(said.get("dim", said.get("axes", said.get("axis", 0)))))
     if "mean" in word:
         axis = 1 if wanted[-1] == x.ndim - 1 else -1
     images = [*range(2, x.ndim)] if axis == 1 else [*range(1, x.ndim - 1)]
-    if ("mean" in word and wanted != images) or {*np.ravel(said.get("output_size", 1))} != {1}:
-        return {}
+    if "mean" in word and wanted != images:
+        return _reduced(entry, x, "mean")
+    if {*np.ravel(said.get("output_size", 1))} != {1}:
+        return _adaptive(x, entry["output"]) if "avg" in word else {}
     order = [1 if number in images else size for number, size in enumerate(x.shape)]
     given: Facts = {
         "pool_size": tuple(x.shape[number] for number in images),
@@ -205,6 +225,13 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     kind, output = "max" if "max" in word else "average", entry["output"]
     facts = {"op_type": f"{kind} pool", "op": getattr(keras, f"{kind}_pool"), "arguments": given}
     return facts | {"axis": axis, "output": output if output is None else output.reshape(order)}
+
+
+def _adaptive(x: np.ndarray, y: np.ndarray) -> Facts:
+    """An average pool whose windows follow from the size of its result."""
+    sizes = enumerate(zip(y.shape, x.shape, strict=True))
+    matrices = {axis: definitions.adaptive(outs, ins) for axis, (outs, ins) in sizes if outs != ins}
+    return {"op_type": "resize", "op": definitions.resized, "arguments": {"matrices": matrices}}
 
 
 def _tflite(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -260,6 +287,55 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     return {"op_type": "relu", "op": op, "arguments": {"low": -np.inf} | limits}
 
 
+def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A resize: to the nearest it moves numbers, and linearly it multiplies each axis by a matrix."""
+    said, x, y, word = entry["said"], arrays[0], entry["output"], entry["word"].lower()
+    mode = said.get("mode", said.get("interpolation", "linear" if "bilinear" in word else "nearest"))
+    if "nearest" in mode:
+        return _moved(entry, arrays)
+    if not mode.endswith("linear") or said.get("antialias"):
+        return {}
+    usual = "align_corners" if said.get("align_corners") or said.get("alignCorners") else "half_pixel"
+    if word == "resize_bilinear" and usual == "half_pixel" and not said.get("halfPixelCenters"):
+        usual = "asymmetric"
+    named = said.get("coordinate_transformation_mode", usual)
+    sizes = enumerate(zip(y.shape, x.shape, strict=True))
+    matrices = {
+        axis: definitions.interpolation(outs, ins, _place(named, outs, ins))
+        for axis, (outs, ins) in sizes
+        if outs != ins
+    }
+    given = {"matrices": matrices, "coordinates": named}
+    return {
+        "op_type": "resize",
+        "op": definitions.resized,
+        "arguments": given,
+    }
+
+
+def _place(name: str, outs: int, ins: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return where the outputs of a resize lie among its inputs, by ONNX's name for that."""
+    scale = ins / outs
+
+    def half_pixel(at: np.ndarray) -> np.ndarray:
+        return (at + 0.5) * scale - 0.5
+
+    return {
+        "half_pixel": half_pixel,
+        "pytorch_half_pixel": half_pixel if outs > 1 else np.zeros_like,
+        "asymmetric": lambda at: at * scale,
+        "align_corners": lambda at: at * (ins - 1) / max(1, outs - 1),
+    }[name]
+
+
+def _prelu(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A relu with a slope for each channel."""
+    x, slope = arrays[0], entry["said"]["slope"]
+    if entry["framework"] == "torch" and slope.size > 1:
+        slope = slope.reshape(-1, *[1] * (x.ndim - 2))
+    return {"op_type": "relu", "op": definitions.leaky_relu, "arguments": {"slope": slope}}
+
+
 def _smooth(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     word, said = entry["word"].lower(), entry["said"]
     if entry["word"] == "HardSigmoid":
@@ -267,10 +343,10 @@ def _smooth(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     axis, known = said.get("dim", said.get("axis", -1)), _USUAL.get(word, {})
     if any(abs(said.get(name, usual) - usual) > 1e-6 for name, usual in known.items()):
         return {}
-    if word == "softmax" and axis not in (-1, arrays[0].ndim - 1):
-        return {}
     word += "_tanh" if said.get("approximate", "none") in (True, "tanh") else ""
-    given = {"function": _SMOOTH[word]}
+    given: Facts = {"function": _SMOOTH[word]}
+    if word == "softmax" and axis not in (-1, arrays[0].ndim - 1):
+        given["axis"] = axis
     return {"op_type": _SMOOTH[word].partition(" ")[0], "op": definitions.smooth, "arguments": given}
 
 
@@ -283,6 +359,35 @@ def _batch_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     return _normalised(arrays[0], given, said.get("eps", said.get("epsilon", 1e-5)), axis)
 
 
+def _instance_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """Instance, layer or group normalisation."""
+    said, x, word = entry["said"], arrays[0], entry["word"].lower()
+    own = {name: said.get(name, said.get(other)) for name, other in (("gamma", "weight"), ("beta", "bias"))}
+    shape, axes, groups = [1, -1] + [1] * (x.ndim - 2), tuple(range(2, x.ndim)), 0
+    if word in ("layer_norm", "layernorm"):
+        axes = tuple(range(x.ndim - len(said["normalized_shape"]), x.ndim))
+        shape = [1] * axes[0] + [*x.shape[axes[0] :]]
+    elif word == "group_norm":
+        groups, axes = said["num_groups"], (2,)
+    elif said.get("running_mean") is not None:
+        return {}
+    weights = {name: None if w is None else w.reshape(shape) for name, w in own.items()}
+    given = weights | {"groups": groups, "eps": said.get("eps", said.get("epsilon", 1e-5)), "axes": axes}
+    return {"op_type": word, "op": definitions.normalised, "arguments": given}
+
+
+def _scaled(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A layer of Keras before the first one: a factor and an offset, or means and variances."""
+    said, x = entry["said"], arrays[0]
+    count = x.shape[-1]
+    if "scale" in said:
+        values = 0.0, 1.0, said["scale"], said.get("offset", 0.0)
+    else:
+        values = said["mean"], said["variance"], 1.0, 0.0
+    spread = (np.broadcast_to(np.ravel(np.asarray(each, np.float64)), (count,)) for each in values)
+    return _normalised(x, dict(zip(_NORM, spread, strict=True)), 0.0, -1)
+
+
 _NORM = ("mean", "variance", "gamma", "beta")
 
 
@@ -292,21 +397,68 @@ def _normalised(x: Any, given: dict[str, Any], eps: float, axis: int) -> Facts:
     return {"op_type": NORM, "op": definitions.batch_norm, "arguments": given, "axis": axis, "inputs": [x]}
 
 
-def _binary(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """A sum or product of arrays; with one weight for each channel, batch normalisation without the rest."""
-    name = "multiply" if entry["word"].lower().startswith("mul") else "add"
-    constants = [array for array in arrays_in(entry["args"]) if not any(array is one for one in arrays)]
-    if entry["kwargs"].get("alpha", 1) != 1:
+def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A function of arrays, or of one and a constant; with one for each channel it is batch normalisation."""
+    word, args = entry["word"].lower(), entry["args"]
+    function = _POINTWISE[word]
+    others = [
+        each for each in args if isinstance(each, (np.ndarray, int, float)) and not _is_among(each, arrays)
+    ]
+    if entry["kwargs"].get("alpha", 1) != 1 or entry["kwargs"].get("rounding_mode") is not None:
         return {}
-    if not constants and len(arrays) > 1:
-        return {"op_type": name, "inputs": arrays, "op": getattr(definitions, name)}
-    (x,), (weight,) = arrays, constants
-    axis = 1 if x.ndim > 2 and x.shape[1] == weight.size and weight.shape[-1] == 1 else -1
-    if weight.size != x.shape[axis]:
+    if function in ("power", "reciprocal") and word == "rsqrt":
+        others = [-0.5]
+    if not others:
+        op = {"add": definitions.add, "multiply": definitions.multiply}.get(function)
+        if op is not None and len(arrays) > 1:
+            return {"op_type": function, "inputs": arrays, "op": op}
+        return {
+            "op_type": function,
+            "inputs": arrays,
+            "op": definitions.pointwise,
+            "arguments": {"function": function},
+        }
+    (x,), (constant,) = arrays, others
+    found = _per_channel(x, constant, function) if isinstance(constant, np.ndarray) else {}
+    is_first = (args[0] is constant) != (word in _REFLECTED)
+    given = {"function": function, "constant": constant, "comes_first": is_first}
+    return found or {"op_type": function, "inputs": [x], "op": definitions.pointwise, "arguments": given}
+
+
+def _is_among(array: Any, arrays: list[np.ndarray]) -> bool:
+    return any(array is one for one in arrays)
+
+
+def _per_channel(x: np.ndarray, weight: np.ndarray, function: str) -> Facts:
+    """A product or sum with one weight for each channel, as the batch normalisation that it is."""
+    axis = 1 if x.ndim > 2 and x.shape[1] == weight.size and weight.shape[-1:] == (1,) else -1
+    if function not in ("add", "multiply") or weight.size != x.shape[axis] or weight.ndim > x.ndim:
+        return {}
+    if weight.shape not in (
+        (weight.size,),
+        tuple(weight.size if n == axis % x.ndim else 1 for n in range(x.ndim))[-weight.ndim :],
+    ):
         return {}
     zeros, flat = np.zeros(weight.size), weight.ravel()
-    factor, offset = (flat, zeros) if name == "multiply" else (None, flat)
+    factor, offset = (flat, zeros) if function == "multiply" else (None, flat)
     return _normalised(x, dict(zip(_NORM, (zeros, zeros + 1, factor, offset), strict=True)), 0.0, axis)
+
+
+def _sum(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """ONNX's sum of arrays, or a sum over axes."""
+    if entry["word"] == "Sum" and entry["framework"] == "onnx":
+        return {"op_type": "add", "inputs": arrays, "op": definitions.add}
+    return _reduced(entry, arrays[0], "sum")
+
+
+def _reduced(entry: Entry, x: np.ndarray, function: str) -> Facts:
+    """A sum or mean over some axes."""
+    said = entry["said"]
+    axes = said.get("dim", said.get("axes", said.get("axis")))
+    every = range(x.ndim) if axes is None else (int(n) % x.ndim for n in np.ravel(axes))
+    keepdims = said.get("keepdim", said.get("keepdims", said.get("keepDims", entry["framework"] == "onnx")))
+    given = {"function": function, "axes": tuple(every), "keepdims": bool(keepdims)}
+    return {"op_type": function, "inputs": [x], "op": definitions.reduced, "arguments": given}
 
 
 def _concatenate(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -336,10 +488,22 @@ def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 
 def _moved(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """What a function of such a name returns if it only moves numbers: a class of that name may do more."""
-    x, y = np.ravel(arrays[0]), np.ravel(entry["output"])
-    same = np.array_equal(x, y) or np.array_equal(np.sort(x), np.sort(y), equal_nan=x.dtype.kind in "fc")
-    return {"op_type": LAYOUT} if same else {}
+    """What a function of such a name returns if it only moves numbers: a class of that name may do more.
+
+    In a resize to the nearest, padding by reflection or a slice, every number is one of the input, or 0.
+    """
+    every, y = [np.ravel(each) for each in arrays_in(entry["args"])], entry["output"]
+    if np.isin(y, np.concatenate([*every, np.zeros(1, y.dtype)])).all() and y.any() | (not arrays[0].any()):
+        return {"op_type": LAYOUT, "inputs": arrays}
+    return {}
+
+
+def _cast(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """The same numbers in another precision."""
+    (x, *_), y = arrays, entry["output"]
+    if np.array_equal(np.ravel(x).astype(y.dtype), np.ravel(y)):
+        return {"op_type": "cast", "op": definitions.clip, "arguments": {"low": -np.inf}}
+    return {}
 
 
 _CONVOLUTION = ("", "", "", "stride", "padding", "dilation", "groups")
@@ -351,11 +515,17 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "avg_pool2d": ("", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"),
     **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), ("", "output_size")),
     "leaky_relu": ("", "negative_slope"),
+    **dict.fromkeys(("prelu", "PRelu", "PRELU"), ("", "slope")),
+    "instance_norm": ("", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"),
+    "InstanceNormalization": ("", "weight", "bias"),
+    "interpolate": ("", "size", "scale_factor", "mode", "align_corners"),
+    "layer_norm": ("", "normalized_shape", "weight", "bias", "eps"),
+    "group_norm": ("", "num_groups", "weight", "bias", "eps"),
     "elu": ("", "alpha"),
     "softplus": ("", "beta", "threshold"),
     **dict.fromkeys(("hardtanh", "clamp", "Clip"), ("", "min", "max")),
-    **dict.fromkeys(("cat", "softmax", "mean"), ("", "dim")),
-    "ReduceMean": ("", "axes"),
+    **dict.fromkeys(("cat", "softmax", "mean", "sum"), ("", "dim")),
+    **dict.fromkeys(("ReduceMean", "ReduceSum"), ("", "axes")),
     "batch_norm": ("", *_NORM, "training", "momentum", "eps"),
     "BatchNormalization": ("", "gamma", "beta", "mean", "variance"),
     "pad": ("", "pad", "mode", "value"),
@@ -364,8 +534,21 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     **dict.fromkeys(("Gemm", "MatMul", "matmul", "CONV_2D", "DEPTHWISE_CONV_2D"), ("", "kernel", "bias")),
     "TRANSPOSE_CONV": ("output_shape", "kernel", "", "bias"),
     "FULLY_CONNECTED": ("", "weight", "bias"),
-    "MEAN": ("", "axis"),
+    **dict.fromkeys(("MEAN", "SUM"), ("", "axis")),
 }
+_POINTWISE = {
+    **{name: name for name in definitions.POINTWISE},
+    **{"mul": "multiply", "sub": "subtract", "rsub": "subtract", "div": "divide", "true_div": "divide"},
+    **{
+        "truediv": "divide",
+        "true_divide": "divide",
+        "rdiv": "divide",
+        "rtruediv": "divide",
+        "neg": "negative",
+    },
+    **{"min": "minimum", "max": "maximum", "pow": "power", "rsqrt": "power", "absolute": "abs"},
+}
+_REFLECTED = ("rsub", "rdiv", "rtruediv")
 _SMOOTH = {
     **{name: name for name in ("softmax", *ACTIVATIONS)},
     **dict.fromkeys(("silu", "swish"), "silu (swish)"),
@@ -383,18 +566,32 @@ _USUAL = {
 }
 _MOVES = (
     *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
-    *("detach", "to", "clone"),
+    *("detach", "clone", "getitem", "flip", "roll", "t", "get", "swapaxes", "movedim", "moveaxis", "ravel"),
+    *("expand", "expand_dims", "expanddims", "repeat", "tile", "stack", "narrow", "select", "index_select"),
+    *("split", "chunk", "unbind", "unpack", "slice", "strided_slice", "gather", "take", "where", "reverse"),
+    *("unfold", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "depthtospace", "depth_to_space"),
+    *("spacetodepth", "space_to_depth", "space_to_batch_nd", "batch_to_space_nd", "upsample_nearest"),
+    *("upsampling1d", "upsampling3d", "cropping1d", "cropping2d", "cropping3d"),
+    *("repeatvector", "resize_nearest_neighbor", "mirror_pad", "unflatten", "broadcastto"),
 )
+_CASTS = ("to", "double", "float", "half", "bfloat16", "type", "type_as", "cast")
 _DROPS = ("dropout", "dropout2d", "feature_dropout", "spatialdropout2d", "stochastic_depth")
 _Reader = Callable[[Entry, list[np.ndarray]], Facts]
 _BY_WORD: dict[tuple[str, ...], _Reader] = {
     _MOVES: _moved,
+    _CASTS: _cast,
     _DROPS: lambda entry, arrays: {"op_type": LAYOUT} if np.array_equal(arrays[0], entry["output"]) else {},
     ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu"): _activation,
     tuple(_SMOOTH): _smooth,
-    ("add", "sum", "mul", "multiply"): _binary,
+    tuple(_POINTWISE): _pointwise,
+    ("sum", "reducesum"): _sum,
     ("cat", "concat", "concatenate", "concatenation"): _concatenate,
     ("batch_norm", "batchnormalization"): _batch_norm,
+    ("instance_norm", "instancenormalization", "layer_norm", "group_norm"): _instance_norm,
+    ("rescaling", "normalization"): _scaled,
+    ("prelu",): _prelu,
+    ("interpolate", "resize", "resize_bilinear", "upsample", "upsampling2d", "resizing"): _resized,
+    ("separableconv2d",): _separable,
     ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
     ("linear", "dense", "gemm", "matmul", "fully_connected"): _dense,
     ("mean", "reducemean", "globalaveragepool", "globalmaxpool"): _whole,

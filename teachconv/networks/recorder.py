@@ -143,6 +143,7 @@ _SETTINGS = (
     *("strides", "padding", "data_format", "dilation_rate", "groups", "output_padding", "depth_multiplier"),
     *("pool_size", "epsilon", "axis", "negative_slope", "max_value", "threshold", "approximate", "alpha"),
     *("x_min", "x_max"),  # of keras.ops.clip
+    *("scale", "offset", "mean", "variance", "depthwise_kernel", "keepdims", "interpolation"),
 )
 
 
@@ -172,15 +173,16 @@ def record_onnx(
     inferred = onnx.shape_inference.infer_shapes(whole).graph.value_info
     known = {info.name: info for info in (*inferred, *graph.output)}
     values, error, nodes, ends = values | feeds, "", list(graph.node), [info.name for info in graph.output]
-    real = [node for node in graph.node if node.op_type != "Constant"]
+    real = [node for node in graph.node for _ in _recorded(node)]
     for number, array in (instead or {}).items():
         tensor = onnx.numpy_helper.from_array(np.array(array), f"instead of {real[number].output[0]}")
         graph.initializer.append(tensor)
+        values[tensor.name] = np.array(array)
         real[number].CopyFrom(onnx.helper.make_node("Identity", [tensor.name], real[number].output[:1]))
     for count in range(len(nodes), 0, -1):  # where a node cannot run, those before it
         del graph.node[count:], graph.output[:]
         there = dict.fromkeys(
-            name for node in graph.node for name in node.output if name in ends or name == node.output[0]
+            name for node in graph.node for name in node.output if name in ends or name in _recorded(node)
         )
         graph.output.extend(known.get(name) or onnx.ValueInfoProto(name=name) for name in there)
         try:
@@ -191,13 +193,20 @@ def record_onnx(
                 raise
             error = _words(problem)
     with calls.recorded(x):
-        for node in (node for node in nodes[: count + bool(error)] if node.op_type != "Constant"):
+        for node in nodes[: count + bool(error)]:
             settings = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
             name, found = node.name or node.output[0], [values.get(name) for name in node.input]
             failed = error if node is nodes[min(count, len(nodes) - 1)] else ""
-            calls.add(calls.entry(name, node.op_type, found, settings), values.get(node.output[0]), failed)
+            for output in _recorded(node):
+                calls.add(calls.entry(name, node.op_type, found, settings), values.get(output), failed)
         calls.returned = [values.get(name) for name in ends]
     return calls.made
+
+
+def _recorded(node: Any) -> list[str]:
+    """Return the outputs of a node that are recorded: of most nodes only the first holds activations."""
+    count = 0 if node.op_type == "Constant" else None if node.op_type.lower() in _SPLITS else 1
+    return [*node.output[:count]]
 
 
 def _onnxruntime(model: Any, feeds: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -283,7 +292,8 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
             inputs = (first.inputs[0], *operator.inputs[1:])
             arrays = [runner.get_tensor(at) if at >= 0 else None for at in inputs]
             name = graph.tensors[last.outputs[0]].name.decode().split(";")[0]
-            calls.add(calls.entry(name, word, arrays, said), runner.get_tensor(last.outputs[0]))
+            for at in last.outputs[: None if word.lower() in _SPLITS else 1]:
+                calls.add(calls.entry(name, word, arrays, said), runner.get_tensor(at))
         calls.returned = [*map(runner.get_tensor, graph.outputs)]
     return calls.made
 
@@ -342,11 +352,14 @@ class _Calls:
 
     def done(self, entry: dict[str, Any], result: Any) -> Any:
         """Record a call with its result, if that is an array; return it, or what takes its place."""
-        first = result[0] if isinstance(result, tuple) and result else result  # of an LSTM, say
+        parts = result if isinstance(result, (tuple, list)) and result else [result]
+        first = parts[0]  # of an LSTM, say
         if hasattr(first, "dtype"):
             if len(self.made) in self.instead and first is result:
                 first = result = _put(result, self.instead[len(self.made)])
             self.add(entry, first)
+            for part in parts[1:] if entry["word"].lower() in _SPLITS else []:
+                self.add(entry, part)
         return result
 
     def entry(self, name: str, word: str, args: Any, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -388,6 +401,10 @@ class _Calls:
             self._kept[key] = f"array_{len(self._kept)}", start, *key[1:]
             self._file.write(raw)
         return {"array": self._kept[key][0]}
+
+
+# what returns several arrays that are parts of one; each is a call of its own
+_SPLITS = ("split", "chunk", "unbind", "tensor_split", "split_with_sizes", "unpack", "unstack")
 
 
 def _put(result: Any, array: np.ndarray) -> Any:

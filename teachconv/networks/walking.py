@@ -8,24 +8,22 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from importlib import import_module
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
-from ..support.files import check_size, path_of, read_arrays, reading
+from ..support.files import check_size, path_of, read_array, read_arrays, reading
 from ..support.memory import check_bytes
 from ..translation import onnx_models
 from ..translation.onnx_run import run_model
 from . import recorder
-from .definitions import smooth
 from .reading import LAYOUT, Layer, arrays_in, by_law, read
 
 INPUT = -1  # stands for the model's input among the sources of a layer
@@ -44,8 +42,9 @@ class Network:
         x: its input, as its first layer takes it.
         calls: the recording.
         returned: what the model returned, by its place in nested tuples, lists and dictionaries: an array, a
-            number or None, of anything else its type's name; and the layers whose output an array is, as of
+            number or None, of anything else its type's name; and the makers of an array, as of
             `Layer`. A recording that does not have it gives the last call's output.
+        instead: the results that took the place of the calls' own, by their numbers.
     """
 
     framework: str
@@ -54,22 +53,26 @@ class Network:
     model: Any
     x: np.ndarray
     calls: recorder.Recording
-    returned: Mapping[str, tuple[Any, frozenset[int]]]
+    returned: Mapping[str, tuple[Any, tuple[int, ...]]]
+    instead: recorder.Instead = field(default_factory=dict)
 
-    def outputs(self, call: int = -1, result: np.ndarray | None = None) -> list[np.ndarray]:
-        """Return the arrays that the model returns, with a different result of one call if one is given.
+    def outputs(self) -> list[np.ndarray]:
+        """Return the arrays that the model returns."""
+        return arrays_in([value for value, _ in self.returned.values()])
+
+    def again(self, number: int, result: np.ndarray) -> Network:
+        """Return the layers of another run, in which a layer has a different result.
 
         Raises:
             ValueError: if the model cannot run with it.
         """
-        if result is None:
-            return arrays_in([value for value, _ in self.returned.values()])
+        call = self.layers[number].call
         there = self.calls[call]["output"]
-        if framework_of(self.model) == "recording" or there is None:
-            raise ArgumentError("a recording cannot run, nor a model with a result of what gave none")
-        result = result.reshape(there.shape) if result.size == there.size else result
-        made = _record(self.model, self.calls[-1]["input"], {call: result.astype(there.dtype)})
-        return arrays_in([value for _, value in _returned(made)])
+        if framework_of(self.model) in ("recording", "arrays") or there is None or result.size != there.size:
+            raise ArgumentError("a recording cannot run, nor a model with a result of another size")
+        instead = {**self.instead, call: result.reshape(there.shape).astype(there.dtype)}
+        start = self.calls[-1]["input"]
+        return _walked(self.model, start, _record(self.model, start, instead), instead)
 
 
 def walk(model: Any, x: Any) -> Network:
@@ -91,6 +94,38 @@ def walk(model: Any, x: Any) -> Network:
     return _walked(model, x, _record(model, x))
 
 
+def arrays_of(model: Any) -> Mapping[str, np.ndarray] | None:
+    """Return the activations that another program wrote, by name; None for a model or a recording.
+
+    Args:
+        model: a mapping, a folder of .npy files, or an .npz file that `recorder` did not write.
+    """
+    if isinstance(model, Mapping):
+        return {str(name): np.asarray(array) for name, array in model.items()}
+    if isinstance(model, (str, Path)) and Path(model).is_dir():
+        found = {}
+        for path in sorted(Path(model).glob("*.npy")):
+            with reading(path, "an .npy file of numbers", "a file", sys.maxsize), open(path, "rb") as file:
+                found[path.stem] = read_array(file, path.stat().st_size)
+        return found
+    if isinstance(model, (str, Path)) and Path(model).suffix.lower() == ".npz":
+        with reading(model, "an .npz file of arrays", "a recording", sys.maxsize):
+            arrays = read_arrays(Path(model))
+        return None if "layers" in arrays else arrays
+    return None
+
+
+def dumped(arrays: Mapping[str, np.ndarray], first: Network) -> Network:
+    """Return activations that another program wrote as layers of which nothing else is known."""
+    if not arrays:
+        raise ArgumentError("the arrays of b must be at least one; got none")
+    layers = [
+        Layer(name, "arrays", "array", "array", (), array, axis=first.axis, makers=())
+        for name, array in arrays.items()
+    ]
+    return Network("arrays", tuple(layers), first.axis, arrays, first.x, [], {})
+
+
 def _opened(arrays: dict[str, Any]) -> recorder.Recording:
     """Return the recording in a file of these arrays; arrays of text or other types count as not recorded."""
     text = str(arrays.pop("layers"))
@@ -106,19 +141,21 @@ def _opened(arrays: dict[str, Any]) -> recorder.Recording:
     return found
 
 
-def _walked(model: Any, x: Any, recorded: recorder.Recording) -> Network:
+def _walked(
+    model: Any, x: Any, recorded: recorder.Recording, instead: recorder.Instead | None = None
+) -> Network:
     """Return the layers of a recording of a model."""
     called = Counter[str]()
     given = recorded[-1].get("input") if recorded else None  # older recordings do not have it
     start = x if given is None else given
-    seen = _Seen({} if start is None else {_digest(np.asarray(start)): [INPUT]})
+    seen = _Seen({} if start is None else {_digest(np.asarray(start)): [INPUT]}, start)
     for number, entry in enumerate(recorded):
         arrays, name = arrays_in(entry["args"]), entry["name"]
-        if not arrays and not entry.get("error"):
+        if (not arrays or entry["word"] in _MADE) and not entry.get("error"):
             continue
         # a framework may have cast the input
         if not seen.layers and arrays and (given is None or _is_cast(given, arrays[0])):
-            start = arrays[0]
+            start = seen.start = arrays[0]
             seen.where[_digest(start)] = [INPUT]
         called[name] += 1
         name += f" (call {called[name]})" * (called[name] > 1)
@@ -128,11 +165,12 @@ def _walked(model: Any, x: Any, recorded: recorder.Recording) -> Network:
         raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
     own = next((layer.axis for layer in seen.layers if layer.op_type in OWN_AXIS), seen.layers[0].axis)
     returned = {
-        place: (value, frozenset[int]().union(*map(seen.sources, arrays_in(value))))
+        place: (value, seen.makers(value) if isinstance(value, np.ndarray) else ())
         for place, value in _returned(recorded)
     }
     return Network(
-        seen.layers[0].framework, tuple(seen.layers), own, model, np.asarray(start), recorded, returned
+        *(seen.layers[0].framework, tuple(seen.layers), own, model, np.asarray(start), recorded),
+        *(returned, instead or {}),
     )
 
 
@@ -155,16 +193,36 @@ def _digest(array: np.ndarray) -> bytes:
 class _Seen:
     """The layers so far, and of each array the layers that it is the output of."""
 
-    def __init__(self, where: dict[bytes, list[int]]) -> None:
-        self.where = where
+    def __init__(self, where: dict[bytes, list[int]], start: Any) -> None:
+        self.where, self.start = where, start
         self.layers: list[Layer] = []
 
     def add(self, layer: Layer, output: np.ndarray | None) -> None:
         """Add the next layer, merged with those before it that belong to it."""
         layer = self._behind(layer, self._makers(layer.inputs[0])) if layer.inputs else layer
-        self.layers.append(replace(layer, sources=tuple(map(self.sources, layer.inputs))))
+        sources = tuple(map(self.sources, layer.inputs))
+        self.layers.append(replace(layer, makers=tuple(map(self.makers, layer.inputs)), sources=sources))
         if output is not None:
             self.where.setdefault(_digest(output), []).append(len(self.layers) - 1)
+
+    def makers(self, array: np.ndarray) -> tuple[int, ...]:
+        """Return the layers whose output an array is, or whose numbers it holds, perhaps with zeros."""
+        found = self.where.get(_digest(array), [])
+        return tuple(found) or tuple(self._hidden(array))
+
+    def _hidden(self, array: np.ndarray) -> Iterator[int]:
+        """Yield the last layer from whose output a step that was not seen took all numbers but zeros."""
+        numbers = array[array != 0] if array.dtype.kind == "f" else array[:0]
+        if np.unique(numbers).size > 1:
+            for number in reversed(range(len(self.layers))):
+                output = self.layers[number].output
+                if output is None or not np.isin(numbers[:_SOME], output).all():
+                    continue
+                if np.isin(numbers, output).all():
+                    yield number
+                    return
+            if np.isin(numbers, self.start).all():
+                yield INPUT
 
     def _makers(self, array: np.ndarray) -> list[int]:
         """Return the layers whose output an array is, first to last, the input left out."""
@@ -183,8 +241,6 @@ class _Seen:
         if layer.op_type == "concatenate":
             at, channels = (axis % layer.inputs[0].ndim for axis in (layer.arguments["axis"], layer.axis))
             layer = replace(layer, arguments={"axis": layer.axis if at == channels else at})
-        if layer.op_type == "multiply":
-            layer = self._with_gate(layer)
         if makers and layer.word in DENSE and layer.op is not None:
             layer = _over_image(layer, self.layers[makers[0]])
         pad = self.layers[makers[-1]] if makers else layer
@@ -199,18 +255,21 @@ class _Seen:
             layer = replace(layer, name=name, inputs=pad.inputs, pads=pad.pads, filled=pad.filled)
         return layer
 
-    def _with_gate(self, layer: Layer) -> Layer:
-        """Return x · sigmoid(x), which some exporters write so, as the silu that it is."""
-        for x, gate in permutations(layer.inputs, 2):
-            for number in self._makers(gate)[-1:]:
-                sigmoid = self.layers[number]
-                if sigmoid.op_type == "sigmoid" and np.array_equal(sigmoid.inputs[0], x):
-                    self.layers[number] = replace(sigmoid, op_type=LAYOUT)  # a part of what follows
-                    given = {"function": "silu (swish)"}
-                    return replace(layer, op_type="silu", inputs=(x,), op=smooth, arguments=given)
-        return layer
 
-
+# what makes constants: shapes, and arrays of one number; a mask is none of the activations either
+_MADE = (
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "new_zeros",
+    "new_ones",
+    "new_full",
+    "Shape",
+    "SHAPE",
+    "gt",
+    "lt",
+)
+_SOME = 16  # numbers of an array are looked for first
 DENSE = ("Dense", "linear", "Gemm", "MatMul", "FULLY_CONNECTED")
 _PADDED = ("convolution", "average pool")
 
@@ -252,8 +311,10 @@ def framework_of(model: Any) -> str:
     >>> framework_of("net.onnx"), framework_of("net.npz"), framework_of("net.txt")
     ('onnx', 'recording', '')
     """
+    if isinstance(model, Mapping):
+        return "arrays"
     if isinstance(model, (str, Path)):
-        return _FILES.get(Path(model).suffix.lower(), "")
+        return "arrays" if Path(model).is_dir() else _FILES.get(Path(model).suffix.lower(), "")
     if isinstance(model, list):
         return "recording"
     homes = {

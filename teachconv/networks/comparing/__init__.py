@@ -1,5 +1,5 @@
-"""Compares two models layer by layer: lines them up, judges each layer, and names what differs.
+"""Compares two models: where they carry the same numbers, whether what lies between agrees, and what differs.
 
-`lining` says which layers belong together, `judging` whether a result is what a layer says it computes, and
-`reasons` in which argument or weight two layers differ.
+`judging` says whether a result is what a layer says it computes, `spreading` how far an activation may be
+off, `anchoring` where two models carry the same numbers, `parting` where they part, and `reasons` why.
 """

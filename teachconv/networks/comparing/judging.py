@@ -45,9 +45,8 @@ def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRo
             if is_one_of(layer.op, WINDOWS):
                 return diff(layer.op, x, **layer.arguments, against={layer.name: got}).rows[0]
             if layer.op.__module__ == definitions.__name__:
-                return definitions.judged(
-                    layer.name, got, layer.op(x, *inputs[1:], **layer.arguments), x.dtype
-                )
+                made = layer.op(x, *inputs[1:], **layer.arguments)
+                return definitions.judged(layer.name, got, made, got.dtype)
             return _Exact(call_of(layer, x), layer).row(layer.name, "", got)
         except (TypeError, ValueError, IndexError) as error:
             return DiffRow(layer.name, "", None, note=plain(error))
@@ -105,6 +104,13 @@ def relayout(array: np.ndarray, axis: int, to: int, rank: int) -> np.ndarray:
     if found.ndim != rank and found.size == len(found) * found.shape[-1]:
         found = found.reshape(len(found), *(1,) * (rank - 2), found.shape[-1])
     return np.ascontiguousarray(np.moveaxis(found, -1, to))
+
+
+def of_shape(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return an array whose layout is not known with its channels where that gives a shape, else as it is."""
+    inner = min(1, array.ndim - 1)
+    ways = array, np.moveaxis(array, -1, inner), np.moveaxis(array, inner, -1)
+    return next((way for way in ways if way.shape == shape), array)
 
 
 class _Exact(WideTruth):

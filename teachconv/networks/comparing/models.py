@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,62 +9,14 @@ from typing import Any
 import numpy as np
 
 from ...core.arguments import as_array
+from ...data.seeded import make_array
 from ...support import tables
 from ...support.devices import to_host
 from ...support.errors import ArgumentError, brief
 from ...support.progress import during, say
-from ...verification.reports import DiffRow
-from ..reading import LAYOUT, Layer
-from ..walking import Network, framework_of, walk, walk_beside
-from .flowing import Flow
-from .judging import exact, judge, relayout
-from .lining import Pair, Row, line_up
-from .reasons import mended_call, reason
-
-_NAN = "NaN or infinity begins"
-
-
-@dataclass(frozen=True, eq=False)
-class LayerRow:
-    """A layer of one model beside that of the other.
-
-    Attributes:
-        a: the first model's layer, as that model names it; None if none belongs to the second's.
-        b: the second model's, likewise.
-        op_type: what it is: "convolution", "max pool", "relu", ...
-        a_passed: whether the first model's result is what the layer says it computes from its own input.
-        b_passed: likewise for the second model.
-        same: whether the second model's layer computes, from its own input, what the first's would.
-        code: a name for what differs, such as "stride", or a code of `teachconv.diff`, or "".
-        reason: what is wrong, or why something was not judged, as a sentence.
-        call: source text of the first model's layer in the second's framework, where the two part; or "".
-        bound_fraction: the largest error of the three, as a fraction of its bound.
-        share: which part of the difference between the models' outputs is gone if this layer's result is put
-            right and the rest runs again: 1 if it alone causes it; None if that is not known.
-    """
-
-    a: str | None
-    b: str | None
-    op_type: str
-    a_passed: bool | None = None
-    b_passed: bool | None = None
-    same: bool | None = None
-    code: str = ""
-    reason: str = ""
-    call: str = ""
-    bound_fraction: float = 0.0
-    share: float | None = None
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether both layers are right and do the same; None if something was not judged."""
-        judged = [self.same, *([self.a_passed] * bool(self.a)), *([self.b_passed] * bool(self.b))]
-        return tables.verdict(judged)
-
-    @property
-    def wrong(self) -> bool:
-        """Whether one of the two is wrong in itself."""
-        return self.a_passed is False or self.b_passed is False
+from ..reading import LAYOUT
+from ..walking import Network, arrays_of, dumped, framework_of, walk, walk_beside
+from .parting import NAN, LayerRow, Partings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,9 +25,9 @@ class Comparison(tables.Report):
 
     Attributes:
         frameworks: of the first model and the second.
-        layers: a `LayerRow` for each pair of layers, and for each layer without a partner, in the first
+        layers: a `LayerRow` for each segment of both models, and for each layer in none, in the first
             model's order.
-        moved: how many layers of both models only move numbers, such as Flatten: they have no row.
+        moved: how many layers of both models only move numbers, such as Flatten.
         returned: a row for what the models return, compared array by array; it has ``same``, ``code`` and
             ``reason`` alone.
     """
@@ -130,6 +81,7 @@ class Comparison(tables.Report):
         parts += [f"the models return different results: {self.returned.reason}"] * (
             self.returned.same is False
         )
+        parts += [row.reason for row in self.layers if row.code == "no_effect"]
         raised = [row for row in self.layers if "it raised" in row.reason and row is not parting]
         parts += [f"{row.a or row.b!r}: {row.reason}" for row in raised]
         paired = [row for row in self.layers if row.passed is None and row.a and row.b]
@@ -139,8 +91,9 @@ class Comparison(tables.Report):
             parts += [f"{tables.count(len(rows), 'layer')} {words}: {names}"] * bool(rows)
         unjudged = self.returned.same is None and self.returned.reason
         parts += [f"what they return is not judged: {unjudged}"] * bool(unjudged)
-        nan = next((row for row in self.layers if _NAN in row.reason), None)
-        parts += [] if nan is None else [f"{_NAN} at layer {nan.a or nan.b!r}"]
+        parts += [self.returned.reason] * bool(self.returned.same and self.returned.reason)
+        nan = next((row for row in self.layers if NAN in row.reason), None)
+        parts += [] if nan is None else [f"{NAN} at layer {nan.a or nan.b!r}"]
         return "; ".join(parts)
 
     def _table(self) -> tables.Table:
@@ -162,9 +115,9 @@ class Comparison(tables.Report):
         parting, (first, second) = self.first_parting, self.frameworks
         heads = (f"a ({first})", f"b ({second})", "type", "a itself", "b itself", "the same")
         notes = [
-            "itself: the result against the exact result of what the layer says, on its own input; the same: "
-            "b's result, against what a's layer computes from b's input",
-            *[f"{tables.count(self.moved, 'layer')} that only move numbers have no row"] * bool(self.moved),
+            "itself: each layer's result against the exact result of what it says, on its own input; "
+            "the same: whether both end in the same numbers",
+            *[f"{tables.count(self.moved, 'layer')} that only move numbers"] * bool(self.moved),
             *(
                 f"{row.b or row.a}: {row.reason}{_caused(row)}"
                 for row in self.layers
@@ -190,16 +143,19 @@ def _caused(row: LayerRow) -> str:
 def compare(a: Any, b: Any, x: Any = None) -> Comparison:
     """Compare two models layer by layer: which layer differs first, and why.
 
-    Both run on the same input. Their layers are lined up by weights, kinds and order. Each layer is judged
-    on its own input by the exact result of what it says it computes, within a proven error bound; and the
-    second model's layer by what the first's would compute from that input. So an early mistake does not blur
-    later layers. What moves numbers, such as a transpose, is judged by what arrives at the next layer, and
-    in the end by what the models return: all arrays, in nested tuples, lists and dictionaries.
+    Both run on the same input. Each layer is judged on its own input by the exact result of what it says it
+    computes, within a proven error bound. Then the places are found where both models carry the same
+    numbers, in whatever layout. What lies between two such places is a segment: however it is written, with
+    batch normalisation or folded, it agrees if it ends in the same numbers, within the bound that follows
+    from its layers. Where a segment differs, the first model runs on with the second's numbers, so an early
+    mistake does not blur what follows. In the end all arrays are judged that the models return, in nested
+    tuples, lists and dictionaries.
 
     Args:
         a: the model that is right: a ``torch.nn.Module``, a Keras model, one of ``teachconv.keras``, an ONNX
             or TFLite file, or a recording made by ``teachconv.networks.recorder``.
-        b: its port, likewise, in any framework.
+        b: its port, likewise, in any framework; or activations that another program wrote: a mapping of
+            arrays, an .npz file or a folder of .npy files, in any names and layouts.
         x: the input of ``a``, an array with the batch first; ``b`` gets it with its channels where ``b`` has
             them. A pair of arrays if the two take others. None if both are recordings.
 
@@ -224,34 +180,44 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
     (False, 'down', 'padding')
     """
     for name, model in (("a", a), ("b", b)):
-        if framework_of(model) and isinstance(model, (str, Path)) and not Path(model).is_file():
+        if framework_of(model) and isinstance(model, (str, Path)) and not Path(model).exists():
             raise ArgumentError(f"{name} must be a file that exists; got {brief(str(model))}")
     given = x if isinstance(x, (tuple, list)) and len(x) == 2 else (x, None)
     with during("compare"), np.errstate(all="ignore"):  # files hold any numbers; NaN is named
         say("running the first model")
         first = walk(a, _input(given[0], "x"))
+        arrays, beside = arrays_of(b), _input(given[1], "x[1]")
+        if arrays is not None:
+            return _compared(first, dumped(arrays, first))
         say("running the second model")
-        beside = _input(given[1], "x[1]")
         second = walk_beside(b, _input(given[0], "x"), first.axis) if beside is None else walk(b, beside)
-        stopped = [network.layers[-1].error for network in (first, second)]
-        pairs = line_up(first, second)
-        flow = Flow(pairs, first, second)
-        rows = [*_rows(pairs, stopped, flow)]
-        failed = [
-            at
-            for at, row in enumerate(rows)
-            if row.passed is False and None not in pairs[at] and row.code not in ("wiring", "moved")
-        ]
-        for at in failed[:_RERUNS]:
-            say(f"running on without the mistake of {rows[at].b}")
-            rows[at] = replace(rows[at], share=_share(rows[at], pairs[at], first, second))
-        end = flow.returned(tables.verdict(row.passed for row in rows))
-        returned = LayerRow(None, None, "result", same=end.same, code=end.code, reason=end.reason)
+        found = _compared(first, second)
+        is_run = "recording" not in (framework_of(a), framework_of(b)) and given[0] is not None
+        if not found.passed or not is_run or beside is not None or first.x.dtype.kind != "f":
+            return found
+        say("running both on drawn numbers")
+        return replace(found, returned=_on_drawn(a, b, np.asarray(_input(given[0], "x"))) or found.returned)
+
+
+def _on_drawn(a: Any, b: Any, x: np.ndarray) -> LayerRow | None:
+    """Return the row of models that agree on an input but not on drawn numbers, else None."""
+    drawn = make_array(x.shape, x.dtype.name, "normal", "compare")
+    try:
+        first = walk(a, drawn)
+        found = _compared(first, walk_beside(b, drawn, first.axis))
+    except (TypeError, ValueError, RuntimeError):  # of numbers that a model does not take
+        return None
+    if found.passed is not False:
+        return None
+    words = f"they agree on this input; on drawn numbers {found._headline()}"
+    return LayerRow(None, None, "result", code="no_effect", reason=words)
+
+
+def _compared(first: Network, second: Network) -> Comparison:
+    rows, end = Partings(first, second).rows()
+    returned = LayerRow(None, None, "result", same=end.same, code=end.code, reason=end.reason)
     moved = sum(layer.op_type == LAYOUT for layer in (*first.layers, *second.layers))
     return Comparison((first.framework, second.framework), tuple(rows), moved, returned)
-
-
-_RERUNS = 4  # of how many layers it is said how much of the difference they cause
 
 
 def _input(x: Any, name: str) -> Any:
@@ -264,116 +230,3 @@ def _input(x: Any, name: str) -> Any:
         shape = f"{list(found.shape)}{special}"
         raise ArgumentError(f"{name} must have the batch first and finite numbers; got shape {shape}")
     return np.asarray(found)
-
-
-def _rows(pairs: list[Pair], stopped: Sequence[str], flow: Flow) -> Iterator[LayerRow]:
-    """Yield the row of each pair; ``stopped`` says with what error each model ended, or ""."""
-    # what is missing may be a part of what has no definition, or of a step that was not seen
-    unsure = any(row is not None and row.layer.op is None for at in flow.lonely for row in pairs[at])
-    unsure |= any(not each for pair in pairs for row in pair if row is not None for each in row.sources)
-    for a, b in pairs:
-        if a is None or b is None:
-            yield _alone(a, b, unsure, stopped[b is None])
-            continue
-        say(f"judging {a.layer.name}")
-        row = _row(a.layer, b.layer)
-        for same, code, words in flow.inputs(a, b):
-            if row.same if same is None else row.same is not False and not same:
-                row = replace(row, same=same, code=code, reason=words)
-        yield row
-
-
-def _own(layer: Layer) -> DiffRow:
-    """Judge a layer's result on its own input."""
-    if layer.error:
-        return DiffRow(layer.name, "", None, note=f"it raised {layer.error}")
-    if layer.output is None or layer.op is None:
-        return DiffRow(layer.name, "", None, note=f"no definition of {layer.word} here")
-    row = judge(layer, layer.inputs, layer.output)
-    if row.passed and not np.isfinite(layer.output).all() and all(np.isfinite(x).all() for x in layer.inputs):
-        row = replace(row, note=f"{_NAN} here")
-    return row
-
-
-def _found(row: DiffRow) -> str:
-    """What a judgement found, as text."""
-    nothing = "nothing explains it" if row.passed is False and not row.diagnosis and not row.note else ""
-    return "; ".join(filter(None, [str(row.diagnosis or ""), row.note, nothing, row.where]))
-
-
-def _row(a: Layer, b: Layer) -> LayerRow:
-    """Judge two layers that belong together."""
-    own = _own(a), _own(b)
-    wrong = next((row for row in own if row.passed is False), None)
-    passed, said = (own[0].passed, own[1].passed), _found(wrong or own[0]) or _found(own[1])
-    code = wrong.diagnosis.code if wrong and wrong.diagnosis else ""
-    most = max(row.bound_fraction for row in own)
-    found = LayerRow(a.name, b.name, a.op_type, *passed, None, code, said, "", most)
-    if a.op is None or a.output is None:
-        return found
-    inputs = _as_a(a, b)
-    row = DiffRow(b.name, "", False, note="the same input goes through the other")
-    if b.output is not None:
-        row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
-    same = row.passed if row.compared or b.op is None or own[0].passed is None else False
-    found = replace(found, same=same, bound_fraction=max(most, row.bound_fraction))
-    if same is not False:
-        return found
-    code, words = reason(a, b, inputs, row)
-    if b.output is None:
-        if not code and [x.shape for x in inputs[:1]] != [x.shape for x in a.inputs[:1]]:
-            return replace(found, same=None)
-        code, words = code or "raised", f"{said}; {words}"
-    nan = f"; {_NAN} here" * (_NAN in said)
-    found = found if wrong else replace(found, code=code, reason=words + nan)
-    return replace(found, call=mended_call(a, b, inputs))
-
-
-def _as_a(a: Layer, b: Layer) -> list[np.ndarray]:
-    """Return the second layer's inputs as the first takes them."""
-    return [relayout(x, b.axis, a.axis, a.inputs[0].ndim) for x in b.inputs]
-
-
-def _share(row: LayerRow, pair: Pair, first: Network, second: Network) -> float | None:
-    """Return which part of the final difference disappears if a layer's result is corrected."""
-    one, other = (each.layer for each in pair if each is not None)
-    side, ours, theirs = int(row.a_passed is not False), first.outputs(), second.outputs()
-    try:
-        before = _distance(ours, theirs, first, second)
-        if row.wrong:
-            layer, network = ((one, first), (other, second))[side]
-            made = network.outputs(layer.call, exact(layer, layer.inputs))
-            ours, theirs = (ours, made) if side else (made, theirs)
-        else:
-            right = exact(one, _as_a(one, other))
-            right = relayout(right, one.axis, other.axis, other.inputs[0].ndim)
-            theirs = second.outputs(other.call, right)
-        after = _distance(ours, theirs, first, second)
-    except (AttributeError, TypeError, ValueError, IndexError):  # it cannot run, or returns other sizes
-        return None
-    return float(1 - after / before) if 0 < before < np.inf and after < np.inf else None
-
-
-def _distance(ours: list[np.ndarray], theirs: list[np.ndarray], first: Network, second: Network) -> float:
-    """Return how far what the models return is apart, all arrays together."""
-    moved = [relayout(y, second.axis, first.axis, x.ndim) for x, y in zip(ours, theirs, strict=True)]
-    return float(
-        np.linalg.norm([np.linalg.norm(x - y.reshape(x.shape)) for x, y in zip(ours, moved, strict=True)])
-    )
-
-
-def _alone(a: Row | None, b: Row | None, unsure: bool, stopped: str) -> LayerRow:
-    """Return the row of a layer without a partner.
-
-    It passes if it changed nothing; it is not judged if it has no definition, or may be a part of what has
-    none in the other model.
-    """
-    layer, other = (a.layer, "second") if a is not None else (b.layer, "first")  # type: ignore[union-attr]
-    own, same = _own(layer), None if layer.op is None or unsure or stopped else False
-    why = f"the {other} model did not come so far" if stopped else f"the {other} model has no such layer"
-    if layer.output is not None and any(np.array_equal(x, layer.output) for x in layer.inputs):
-        same, why = True, "it changes nothing here"
-    names = (layer.name, None) if a is not None else (None, layer.name)
-    passed = (own.passed, None) if a is not None else (None, own.passed)
-    why = "; ".join(filter(None, [why, _found(own)]))
-    return LayerRow(*names, layer.op_type, *passed, same, "missing" * (same is False), why)  # type: ignore[call-arg]

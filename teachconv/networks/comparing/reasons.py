@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ...windows.calls import FUNCTIONS as WINDOWS
 from ...windows.calls import bound_call
 from .. import definitions
 from ..reading import NORM, Layer
-from .judging import call_of
+from .judging import call_of, folded, judge, of_shape, relayout
 
 # what a fact is called in the frameworks' arguments
 _WORDS = {
@@ -34,7 +35,115 @@ _WORDS = {
     "low": ("min_val", "min"),
     "axis": ("axis", "dim"),
     "function": ("approximate",),
+    "coordinates": ("align_corners", "alignCorners", "coordinate_transformation_mode"),
 }
+
+
+class Found(NamedTuple):
+    """Why two segments differ: a code, a sentence, and the two layers that do, with the second's inputs."""
+
+    code: str
+    words: str
+    pair: tuple[Layer, Layer, list[np.ndarray]] | None = None
+
+
+def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
+    """Say why two segments differ: their layers are paired by what they are, in order."""
+    if theirs and theirs[-1].framework == "arrays":
+        folded_ours, _ = _with_norms_folded(ours, [])
+        return _reason_of_array(next((a for a in reversed(folded_ours) if a.computes), None), theirs[-1])
+    ours, theirs = _with_norms_folded(ours, theirs)
+    alone, rest, undecided = list[Layer](), [layer for layer in theirs if layer.computes], None
+    pairs = list[tuple[Layer, Layer]]()
+    for a in (layer for layer in ours if layer.computes):
+        b = next((b for b in rest if _family(a) == _family(b)), None)
+        if b is None:
+            alone.append(a)
+        else:
+            del rest[: rest.index(b)]
+            rest.remove(b)
+            pairs.append((a, b))
+    alone += [b for b in theirs if b.computes and not any(b is other for _, other in pairs)]
+    for a, b in pairs:
+        if a.op is None or a.output is None or not b.inputs:
+            undecided = undecided or (a, b)
+            continue
+        inputs = [relayout(x, b.axis, a.axis, a.inputs[0].ndim) for x in b.inputs]
+        row = DiffRow(b.name, "", False)
+        if b.output is not None:
+            row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
+        if row.passed is False or not row.compared and b.op is not None:
+            return Found(*reason(a, b, inputs, row), (a, b, inputs))
+    if alone:
+        lone = alone[0]
+        other = "second" if any(lone is a for a in ours) else "first"
+        return Found("missing", f"the {other} model has no such layer: {lone} is a {lone.op_type}")
+    if undecided:
+        return Found("result", f"no definition of {undecided[0].word} here")
+    return Found("moved", "the layers compute the same, but what moves the numbers differs")
+
+
+def _reason_of_array(a: Layer | None, b: Layer) -> Found:
+    """Say why an array is not what a layer computes from what is equal before it."""
+    row = DiffRow(b.name, "", None)
+    if a is not None and a.op is not None and a.output is not None and b.output is not None:
+        row = judge(a, a.inputs, of_shape(b.output, a.output.shape))
+    if row.diagnosis is None:
+        return Found("result", "the array holds other numbers")
+    return Found(row.diagnosis.code, f"the array is {row.diagnosis.sentence}")
+
+
+def without_effect(ours: Sequence[Layer], theirs: Sequence[Layer]) -> str:
+    """Say so if segments that agree have other weights in their one layer that has any, else return ""."""
+    sides = [[layer for layer in side if layer.computes] for side in _with_norms_folded(ours, theirs)]
+    words = [[layer.op_type for layer in side] for side in sides]
+    weighted = [[layer for layer in side if layer.weights is not None] for side in sides]
+    plain = {"relu", "max pool", "add", "concatenate", *(layer.op_type for layer in weighted[0])}
+    if words[0] != words[1] or not {*words[0]} <= plain or [len(each) for each in weighted] != [1, 1]:
+        return ""
+    (a,), (b,) = weighted
+    for one, other in zip(_arrays(a), _arrays(b), strict=False):
+        if one.size == other.size:
+            apart = np.abs(np.sort(one, None) - np.sort(other, None)).max(initial=0.0)
+            if apart > _ALIKE * np.abs(one).max(initial=0.0):
+                return f"equal on these inputs; the weights of {b} differ by up to {apart:.3g}"
+    return ""
+
+
+_ALIKE = 1e-4  # how far weights may be apart, relative to the largest: a file may hold fewer digits
+
+
+def _arrays(layer: Layer) -> list[np.ndarray]:
+    """Return the weights of a layer, batch normalisation folded in."""
+    if "convolution" in layer.op_type:
+        call = call_of(layer, layer.around(layer.inputs[0]))
+        return [call.second] if call.bias is None else [call.second, call.bias]
+    return [array for array in layer.arguments.values() if isinstance(array, np.ndarray)]
+
+
+def _family(layer: Layer) -> str:
+    """What layers must have in common to belong together."""
+    return _FAMILIES.get(layer.op_type, layer.op_type)
+
+
+_FAMILIES = {
+    "transposed convolution": "convolution",
+    **dict.fromkeys(("max pool", "average pool"), "pool"),
+    **dict.fromkeys(("relu", "softmax", "sigmoid", "silu", "tanh", "gelu", "elu", "hardswish"), "activation"),
+}
+
+
+def _with_norms_folded(*sides: Sequence[Layer]) -> list[list[Layer]]:
+    """Fold batch normalisation that one side lacks into the convolution before it."""
+    found = [list(side) for side in sides]
+    count = [sum(layer.op_type == NORM for layer in side) for side in found]
+    for side, many, few in zip(found, count, count[::-1], strict=True):
+        for conv, norm in pairwise(list(side)):
+            if many > few and norm.op_type == NORM and "convolution" in conv.op_type:
+                side[[*map(id, side)].index(id(conv))] = folded(conv, norm)
+                side[:] = [layer for layer in side if layer is not norm]
+                many -= 1
+    return found
 
 
 def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[str, str]:
@@ -140,7 +249,7 @@ def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str
             np.shape(pair[1]),
         ):
             apart = np.abs(np.subtract(pair[0], pair[1], dtype=float))
-            if not apart.max() <= 1e-4 * np.abs(pair[0]).max():
+            if not apart.max() <= _ALIKE * np.abs(pair[0]).max():
                 yield f"another {name}: {b} differs from {a} by up to {apart.max():.3g}"
 
 

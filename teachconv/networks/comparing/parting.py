@@ -1,0 +1,516 @@
+"""The rows of a comparison: a segment of both models each, those first at which the models part.
+
+Where no anchor is left, the models have parted. Then the first model runs on with the second's numbers: at
+the first place from which on the two agree again, the segment ends that differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...support import tables
+from ...support.progress import say
+from ...verification.reports import DiffRow
+from ..reading import LAYOUT, Layer
+from ..walking import INPUT, Network
+from .anchoring import Anchors, Verdict, farthest, half_of_the_digits, judged
+from .judging import exact, judge, of_shape, relayout
+from .reasons import mended_call, reason_of_segment, without_effect
+
+NAN = "NaN or infinity begins"
+_UNJUDGED = (LAYOUT, "array")  # of which no call is known that may be wrong
+_ROUNDS = 4  # the most places that are looked for
+_FIRST = 5  # the most layers of each model that are tried
+
+
+@dataclass(frozen=True, eq=False)
+class LayerRow:
+    """A segment of one model beside that of the other: mostly one layer of each.
+
+    Attributes:
+        a: the first model's layers, as that model names them, with " + " between; None if none belongs to
+            the second's.
+        b: the second model's, likewise.
+        op_type: what it is: "convolution", "max pool", "relu", ...
+        a_passed: whether the first model's result is what the layer says it computes from its own input.
+        b_passed: likewise for the second model.
+        same: whether both segments, from where the models carry the same numbers, end in the same numbers.
+        code: a name for what differs, such as "stride", or a code of `teachconv.diff`, or "".
+        reason: what is wrong, or why something was not judged, as a sentence.
+        call: source text of the first model's layer in the second's framework, where the two part; or "".
+        bound_fraction: the largest error of the three, as a fraction of its bound.
+        share: which part of the difference between the models' outputs is gone if this layer's result is put
+            right and the rest runs again: 1 if it alone causes it; None if that is not known.
+    """
+
+    a: str | None
+    b: str | None
+    op_type: str
+    a_passed: bool | None = None
+    b_passed: bool | None = None
+    same: bool | None = None
+    code: str = ""
+    reason: str = ""
+    call: str = ""
+    bound_fraction: float = 0.0
+    share: float | None = None
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether both layers are right and do the same; None if something was not judged."""
+        judged = [self.same, *([self.a_passed] * bool(self.a)), *([self.b_passed] * bool(self.b))]
+        return tables.verdict(judged)
+
+    @property
+    def wrong(self) -> bool:
+        """Whether one of the two is wrong in itself."""
+        return self.a_passed is False or self.b_passed is False
+
+
+class Cut(NamedTuple):
+    """Where the models have parted: a layer of each, or an anchor if only the other model has one more."""
+
+    a: int
+    b: int
+    state: Network  # the first model, with the second's numbers there
+
+
+class Partings:
+    """Two networks, and the rows that compare them."""
+
+    def __init__(self, first: Network, second: Network) -> None:
+        self.networks = first, second
+        self._own = [
+            {n: _own(layer) for n, layer in enumerate(network.layers) if layer.op_type not in _UNJUDGED}
+            for network in self.networks
+        ]
+        # the pairs at which the first model has the second's numbers
+        self._forced: list[tuple[int, int]] = []
+        self._done: dict[tuple[int, int], LayerRow] = {}
+        # of segments of several layers those that are wrong in themselves
+        self._wrong: dict[tuple[int, int], list[LayerRow]] = {}
+
+    def rows(self) -> tuple[list[LayerRow], Verdict]:
+        """Return the rows in the first model's order, and what is found of what the models return."""
+        (state, second), parted = self.networks, 0
+        anchors = Anchors(state, second)
+        self._judge_segments(anchors)
+        stopped = [network.layers[-1].error for network in self.networks]
+        if stopped.count("") == 1 and anchors.open(0) and anchors.open(1):
+            cut = self._alike(anchors)
+            self._part(anchors, cut)
+            row = self._done[cut.a, cut.b]
+            inputs = [network.layers[n].inputs for network, n in zip(anchors.networks, cut[:2], strict=True)]
+            takes = [[x.size for x in given[:1]] for given in inputs]
+            if not row.code:  # what the other model takes, this one refuses
+                same = False if takes[0] == takes[1] != [] else None
+                self._done[cut.a, cut.b] = replace(row, same=same, code="raised")
+        while (anchors.open(0) or anchors.open(1)) and parted < _ROUNDS and not any(stopped):
+            verdict = returned(anchors)
+            if verdict.same is not False or verdict.code in ("structure", "dtype"):
+                break
+            say("running on with the second model's numbers")
+            cut = self._cut(anchors)
+            self._part(anchors, cut)
+            parted += 1
+            if cut.state is state:
+                break
+            state = cut.state
+            self._forced.append((cut.a, cut.b))
+            anchors = Anchors(state, second, self._forced)
+            self._judge_segments(anchors)
+        end = returned(anchors) if not any(stopped) else Verdict(None)
+        last = self._last_segment(anchors, end) if not (parted or any(stopped)) else []
+        rows = [row for key in sorted(self._done) for row in (*self._wrong.get(key, ()), self._done[key])]
+        rows += [*last, *self._rest(anchors, stopped, bool(last))]
+        if end.same and parted:
+            end = Verdict(None)
+        if end.same is False and end.code != "moved":
+            end = end._replace(reason=f"{end.reason}; {_last_equal(anchors, ((), ()))}")
+        return rows, end
+
+    def _judge_segments(self, anchors: Anchors) -> None:
+        for anchor in anchors.found[1:]:
+            key = anchor.a, anchor.b
+            if key in self._done:
+                continue
+            layers = [anchors.layers(side, end) for side, end in enumerate(anchor[:2])]
+            say(f"judging {anchors.networks[0].layers[anchor.a].name}")
+            verdict = anchors.judged(anchor)
+            row = self._agreed(anchors, layers, verdict)
+            if verdict.same is False:
+                row = self._explained(anchors, row, layers, anchor.a, anchor.b)
+            self._add(key, row, layers)
+
+    def _agreed(self, anchors: Anchors, layers: Sequence[Sequence[int]], verdict: Verdict) -> LayerRow:
+        """Return the row of a segment, which says if its results agree but its weights do not."""
+        row = self._row(layers, verdict)
+        unlike = without_effect(*self._parts(anchors, layers)) if verdict.same and not row.wrong else ""
+        return replace(row, same=None, code="no_effect", reason=unlike) if unlike else row
+
+    def _last_segment(self, anchors: Anchors, end: Verdict) -> list[LayerRow]:
+        """Return the row of the layers behind the last anchors, if what the models return does not differ."""
+        layers = [anchors.open(0), [] if self.networks[1].framework == "arrays" else anchors.open(1)]
+        computing = [n for side, part in enumerate(layers) for n in part if n in self._own[side]]
+        if end.same is False or not computing:
+            return []
+        return [self._agreed(anchors, layers, end)]
+
+    def _add(self, key: tuple[int, int], row: LayerRow, layers: Sequence[Sequence[int]]) -> None:
+        """Add the row of a segment, and before it one of each layer among several that is wrong in itself."""
+        self._done[key] = row
+        if row.wrong and max(map(len, layers)) > 1:
+            self._wrong[key] = [
+                self._row([[n], []] if side == 0 else [[], [n]], Verdict(None))
+                for side, part in enumerate(layers)
+                for n in part
+                if n in self._own[side] and self._own[side][n].passed is False
+            ]
+
+    def _row(self, layers: Sequence[Sequence[int]], verdict: Verdict) -> LayerRow:
+        """Return the row of a segment."""
+        names, passed = list[str | None](), list[bool | None]()
+        judged_rows = [
+            [self._own[side][n] for n in part if n in self._own[side]] for side, part in enumerate(layers)
+        ]
+        for side, part in enumerate(layers):
+            names.append(" + ".join(self._named(side, part)) or None)
+            found = judged_rows[side]
+            passed.append(tables.verdict(row.passed for row in found) if found else True)
+        every = [*judged_rows[0], *judged_rows[1]]
+        wrong = next((row for row in every if row.passed is False), None)
+        unsure = [row for row in every if row.passed is None]
+        telling = [wrong] if wrong else unsure or [row for row in every if NAN in row.note][:1]
+        said = "; ".join(dict.fromkeys(map(found_by, telling)))
+        code = wrong.diagnosis.code if wrong and wrong.diagnosis else ""
+        most = max([verdict.fraction, *(row.bound_fraction for row in every)])
+        words = "; ".join(filter(None, [said, verdict.reason]))
+        (a, b), (a_passed, b_passed), code = names, passed, code or verdict.code
+        return LayerRow(
+            a, b, self._kind(layers), a_passed, b_passed, verdict.same, code, words, bound_fraction=most
+        )
+
+    def _named(self, side: int, part: Sequence[int]) -> list[str]:
+        every = [self.networks[side].layers[n] for n in part]
+        telling = [layer for layer in every if layer.op_type != LAYOUT or _moves(layer)]
+        return [layer.name for layer in telling or every]
+
+    def _kind(self, layers: Sequence[Sequence[int]]) -> str:
+        for side in (0, 1):
+            names = [self.networks[side].layers[n].op_type for n in layers[side]]
+            telling = [name for name in names if name != LAYOUT]
+            if telling:
+                return next((name for name in telling if "convolution" in name), telling[-1])
+        return LAYOUT
+
+    def _cut(self, anchors: Anchors) -> Cut:
+        """Return the first place from which on the models agree again."""
+        state, second = anchors.networks
+        best, most = None, 0
+        opens = [anchors.open(side) for side in (0, 1)]
+        for a, b in _places(anchors, opens):
+            try:
+                made = state.again(a, _laid_out(second, b, state, a))
+                if len(made.layers) != len(state.layers):
+                    continue
+                found = Anchors(made, second, [*self._forced, (a, b)])
+            except (TypeError, ValueError, IndexError, RuntimeError):
+                continue
+            if returned(found).same is not False:
+                return Cut(a, b, made)
+            gained = sum(
+                n in opens[0] and m in opens[1] and (n, m) != (a, b) and n > a for n, m, _ in found.found
+            )
+            if gained > most:
+                best, most = Cut(a, b, made), gained
+        if best is not None:
+            return best
+        return self._alike(anchors)
+
+    def _alike(self, anchors: Anchors) -> Cut:
+        """Return the first layers behind the anchors that are of one kind, or the first of all."""
+        (state, second), opens = anchors.networks, [anchors.open(side)[:_FIRST] for side in (0, 1)]
+        pairs = [(a, b) for a in opens[0] for b in opens[1]]
+        pairs = pairs or [(next(iter(opens[0]), INPUT), next(iter(opens[1]), INPUT))]
+        alike = (pair for pair in pairs if state.layers[pair[0]].op_type == second.layers[pair[1]].op_type)
+        a, b = next(alike, pairs[0])
+        return Cut(a, b, state)
+
+    def _part(self, anchors: Anchors, cut: Cut) -> None:
+        """Add the row of a place at which the models part."""
+        layers = [
+            anchors.layers(side, end) if end in anchors.open(side) else []
+            for side, end in enumerate((cut.a, cut.b))
+        ]
+        row = self._row(layers, Verdict(False))
+        row = self._explained(anchors, row, layers, cut.a, cut.b)
+        self._add((cut.a, cut.b), row, layers)
+
+    def _explained(
+        self, anchors: Anchors, row: LayerRow, layers: Sequence[Sequence[int]], a: int, b: int
+    ) -> LayerRow:
+        """Return a row with the reason why its segments differ, and how much of the difference they cause."""
+        state, second = anchors.networks
+        share = self._share(row, layers, state, a, b)
+        found = reason_of_segment(*self._parts(anchors, layers))
+        if not row.wrong:
+            last = _last_equal(anchors, layers)
+            if found.code == "moved" and all(layers) and (words := self._wiring(anchors, a, b)):
+                found = found._replace(code="wiring", words=words)
+            words = (
+                f"{found.words}; {last}"
+                if found.code in ("moved", "wiring", "result", "missing")
+                else found.words
+            )
+            row = replace(row, code=found.code, reason="; ".join(filter(None, [words, row.reason])))
+        call = mended_call(*found.pair) if found.pair else ""
+        return replace(row, share=share, call=call)
+
+    def _parts(self, anchors: Anchors, layers: Sequence[Sequence[int]]) -> list[list[Layer]]:
+        """Return the layers of a segment of both models."""
+        pairs = zip(anchors.networks, layers, strict=True)
+        return [[network.layers[n] for n in part] for network, part in pairs]
+
+    def _wiring(self, anchors: Anchors, a: int, b: int) -> str:
+        """Say so if two layers take the results of layers that do not belong together, else return ""."""
+        known = anchors.known(1)
+        ours, theirs = anchors.begins(0, a), anchors.begins(1, b)
+        for one, other in zip(ours, theirs, strict=False):
+            if one in anchors.known(0) and other in known and known[other] != one:
+                first, second = anchors.networks
+                places = f"comes from {_name(second, other)}, not from the place of {_name(first, one)}"
+                return f"an input of {_name(second, b)} {places}"
+        return ""
+
+    def _share(
+        self, row: LayerRow, layers: Sequence[Sequence[int]], state: Network, a: int, b: int
+    ) -> float | None:
+        """Return which part of the final difference goes if the second model gets what the first computes."""
+        if INPUT in (a, b):
+            return None
+        first, second = self.networks
+        try:
+            before = _distance(first, second)
+            if row.wrong:
+                side = int(row.a_passed is not False)
+                number = next(
+                    n for n in layers[side] if n in self._own[side] and self._own[side][n].passed is False
+                )
+                layer = self.networks[side].layers[number]
+                made = self.networks[side].again(number, exact(layer, layer.inputs))
+                after = _distance(*((first, made) if side else (made, second)))
+            else:
+                after = _distance(first, second.again(b, _laid_out(state, a, second, b)))
+        except (AttributeError, TypeError, ValueError, IndexError, RuntimeError):
+            return None
+        return float(1 - after / before) if 0 < before < np.inf and after < np.inf else None
+
+    def _rest(self, anchors: Anchors, stopped: Sequence[str], is_judged: bool) -> Iterator[LayerRow]:
+        """Yield a row for each layer that is in no segment."""
+        within = [
+            {n for a, b in self._done for n in anchors.layers(side, (a, b)[side]) if (a, b)[side] != INPUT}
+            for side in (0, 1)
+        ]
+        opens = [anchors.open(side) for side in (0, 1)]
+        for side, own in enumerate(self._own):
+            for number, row in own.items():
+                if number in within[side] or is_judged and number in opens[side]:
+                    continue
+                layer = self.networks[side].layers[number]
+                if stopped[1 - side]:
+                    why = f"the {('second', 'first')[side]} model did not come so far"
+                elif not _moves(layer):
+                    why = "it changes nothing here"
+                elif number in opens[side]:
+                    why = "the models parted before"
+                else:
+                    why = "nothing that the model returns comes from it"
+                twins = (self.networks[side].layers[n].output for n in within[side])
+                known = [each for each in twins if each is not None and layer.output is not None]
+                is_idle = any(np.array_equal(layer.output, each) for each in known)  # type: ignore[arg-type]
+                is_idle |= not _moves(layer) or number not in opens[side] and layer.weights is None
+                same = True if is_idle and not stopped[1 - side] else None
+                words = "; ".join(filter(None, [why, found_by(row)]))
+                found = LayerRow(None, None, layer.op_type, same=same, reason=words)
+                own_half: dict[str, Any] = {"b": layer.name, "b_passed": row.passed}
+                if side == 0:
+                    own_half = {"a": layer.name, "a_passed": row.passed}
+                yield replace(found, **own_half)
+
+
+def _moves(layer: Layer) -> bool:
+    """Return whether a layer's numbers are in another order than those of its input."""
+    if layer.output is None or not layer.inputs:
+        return True
+    return not np.array_equal(np.ravel(layer.inputs[0]), np.ravel(layer.output))
+
+
+def _places(anchors: Anchors, opens: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of layers at which the models may have parted, those with little before them first."""
+    ranked: list[tuple[int, int, int]] = []
+    few = [opens[0][:_FIRST], opens[1] if anchors.networks[1].framework == "arrays" else opens[1][:_FIRST]]
+    for i, a in enumerate(few[0], 1):
+        ranked += [(i + j, a, b) for j, b in enumerate(few[1], 1)]
+        known = anchors.known(0)
+        ranked += [(i, a, known[n]) for n in anchors.begins(0, a) if n in known and known[n] != INPUT]
+    for j, b in enumerate(few[1], 1):
+        known = anchors.known(1)
+        ranked += [(j, known[n], b) for n in anchors.begins(1, b) if n in known and known[n] != INPUT]
+    first, second = anchors.networks
+    for _, a, b in sorted(ranked):
+        sizes = [getattr(network.layers[n].output, "size", -1) for network, n in ((first, a), (second, b))]
+        if sizes[0] == sizes[1] != -1:
+            yield a, b
+
+
+def _laid_out(network: Network, number: int, other: Network, to: int) -> np.ndarray:
+    """Return a layer's result in the layout of a layer of the other network."""
+    one, two = network.layers[number], other.layers[to]
+    assert one.output is not None
+    assert two.output is not None
+    shape = two.output.shape
+    if network.framework == "arrays":
+        return of_shape(one.output, shape).reshape(shape)
+    return relayout(one.output, one.axis, two.axis, two.output.ndim).reshape(shape)
+
+
+def returned(anchors: Anchors) -> Verdict:
+    """Judge what the models return."""
+    networks = anchors.networks
+    if networks[1].framework == "arrays":
+        return _found_again(anchors)
+    values = [network.returned for network in networks]
+    first, second = (np.sort(network.x, None) for network in networks)
+    is_other = first.size != second.size or farthest(first, second) > half_of_the_digits(first)
+    if {network.framework for network in networks} & {"onnx", "tflite"}:  # a file has a list
+        arrays = ([each for each in one.values() if isinstance(each[0], np.ndarray)] for one in values)
+        values = [{f"[{n}]": each for n, each in enumerate(one)} for one in arrays]
+    places = [", ".join(place or "a value alone" for place in one) or "nothing" for one in values]
+    if values[0].keys() != values[1].keys():
+        found = [Verdict(False, "structure", f"the first returns {places[0]}, the second {places[1]}")]
+    else:
+        found = [_result(anchors, place, ours, values[1][place]) for place, ours in values[0].items()]
+    if not any(isinstance(value, (np.ndarray, float)) for one in values for value, _ in one.values()):
+        found.append(Verdict(None, "", "the models return no array"))
+    verdict = min(found, key=lambda each: (False, None, True).index(each.same))
+    if is_other and verdict.code in ("", "result", "moved"):
+        return Verdict(None, "", "the models had other inputs")
+    return verdict
+
+
+def _found_again(anchors: Anchors) -> Verdict:
+    """Judge whether the last numbers of the first model are among arrays."""
+    first, second = anchors.networks
+    rest = [first.layers[n] for n in anchors.open(0) if first.layers[n].computes]
+    if not rest:
+        names = [repr(second.layers[n].name) for n in anchors.open(1)]
+        words = f"no layer of the first model has the numbers of {', '.join(names)}" * bool(names)
+        return Verdict(True, "", words)
+    sizes = [getattr(second.layers[n].output, "size", 0) for n in anchors.open(1)]
+    same = None if all(getattr(layer.output, "size", -1) not in sizes for layer in rest) else False
+    return Verdict(same, "result" * (same is False), f"no array holds the numbers of {rest[-1]}")
+
+
+def _result(anchors: Anchors, place: str, ours: Any, theirs: Any) -> Verdict:
+    """Judge one of the values that the models return, which come with their makers."""
+    first, second = anchors.networks
+    names = f"that of the first{place}", f"the result{place} of the second model"
+    one, other = (np.asarray(value) for value, _ in (ours, theirs))
+    # a model may compute in another precision, and frameworks count with different integers
+    rounded = one.dtype.kind == "f" and one.dtype != other.dtype and first.x.dtype == second.x.dtype
+    if rounded or one.dtype.kind != other.dtype.kind:
+        said = (each if each.dtype.kind in "OU" else f"an array of {each.dtype}" for each in (other, one))
+        return Verdict(False, "dtype", "{} is {}, not {}".format(names[1], *said))
+    # the numbers must be at the indices that one of the readings gives them: order in memory says nothing
+    ways = [
+        (lambda array: array),
+        (lambda array: relayout(array, second.axis, first.axis, array.ndim)),
+    ]
+    ways = [way for way in ways if way(other).shape == one.shape]
+    if not ways:
+        return Verdict(False, "shape", f"{names[1]} has shape {list(other.shape)}, not {list(one.shape)}")
+    if one.dtype.kind in "OU":  # None, and the names of types
+        return (
+            Verdict(True) if one == other else Verdict(False, "result", f"{names[1]} is {other}, not {one}")
+        )
+    way = min(ways, key=lambda way: farthest(one, way(other)))
+    far = farthest(one, way(other))
+    if (one != one).any():
+        return Verdict(None, "", "it holds NaN")
+    if far == 0 and one.size > 1 and np.ptp(one) == 0 and (anchors.open(0) or anchors.open(1)):
+        return Verdict(None, "", f"all numbers of {names[1]} are {one.flat[0]:.3g}")
+    if far == 0:
+        return Verdict(True)
+    words = f"{names[1]} is up to {far:.3g} from {names[0]}"
+    if far > half_of_the_digits(one):
+        code, more = _moved(anchors, ours, theirs)
+        return Verdict(False, code, words + more)
+    errors = [
+        spread.arriving(array, value[1])
+        for spread, array, value in zip(anchors.spreads, (one, other), (ours, theirs), strict=True)
+    ]
+    found = judged(one, way(other), errors[0], None if errors[1] is None else way(errors[1]))
+    return found._replace(
+        code="" if found.same else "result" if found.same is False else "",
+        reason="" if found.same else f"{words}; {found.reason}".rstrip("; "),
+    )
+
+
+def _moved(anchors: Anchors, ours: Any, theirs: Any) -> tuple[str, str]:
+    """Return the code of a difference of what is returned: other layers, or their numbers elsewhere."""
+    (one, makers), (other, others) = ours, theirs
+    from_a, from_b = anchors.origins(0, makers), anchors.origins(1, others)
+    names = [_name(anchors.networks[0], max(each, default=INPUT)) for each in (from_a, from_b)]
+    if from_a and from_b and not from_a & from_b:
+        return "wiring", f": it comes from {names[1]}, not from {names[0]}"
+    if from_a & from_b and farthest(np.sort(one, None), np.sort(other, None)) <= half_of_the_digits(one):
+        return "moved", f", though both come from {names[0]}: what moves the numbers differs"
+    return "result", ""
+
+
+def _name(network: Network, number: int) -> str:
+    return "the model's input" if number == INPUT else str(network.layers[number])
+
+
+def _last_equal(anchors: Anchors, layers: Sequence[Sequence[int]]) -> str:
+    """Say up to where the models' numbers are equal."""
+    first = min(layers[0], default=len(anchors.networks[0].layers))
+    before = [anchor for anchor in anchors.found if anchor.a < first and anchor.a != INPUT]
+    if not before:
+        return "the last equal activation is the models' input"
+    last = max(before, key=lambda anchor: anchor.a)
+    names = (_name(network, n) for network, n in zip(anchors.networks, last[:2], strict=True))
+    return "the last equal activation is that of {} and {}".format(*names)
+
+
+def _own(layer: Layer) -> DiffRow:
+    """Judge a layer's result on its own input."""
+    if layer.error:
+        return DiffRow(layer.name, "", None, note=f"it raised {layer.error}")
+    if layer.pads and layer.op is None and layer.output is not None:
+        return DiffRow(layer.name, "", np.array_equal(layer.around(layer.inputs[0]), layer.output))
+    if layer.output is None or layer.op is None:
+        return DiffRow(layer.name, "", None, note=f"no definition of {layer.word} here")
+    row = judge(layer, layer.inputs, layer.output)
+    if row.passed and not np.isfinite(layer.output).all() and all(np.isfinite(x).all() for x in layer.inputs):
+        row = replace(row, note=f"{NAN} here")
+    return row
+
+
+def found_by(row: DiffRow) -> str:
+    """What a judgement found, as text."""
+    nothing = "nothing explains it" if row.passed is False and not row.diagnosis and not row.note else ""
+    return "; ".join(filter(None, [str(row.diagnosis or ""), row.note, nothing, row.where]))
+
+
+def _distance(first: Network, second: Network) -> float:
+    """Return how far what the models return is apart, all arrays together."""
+    ours, theirs = first.outputs(), second.outputs()
+    moved = [relayout(y, second.axis, first.axis, x.ndim) for x, y in zip(ours, theirs, strict=True)]
+    return float(
+        np.linalg.norm([np.linalg.norm(x - y.reshape(x.shape)) for x, y in zip(ours, moved, strict=True)])
+    )

@@ -1,0 +1,171 @@
+"""How far may an activation lie from what it would be, if all before it may be off by some known numbers?
+
+Of the activations at which a segment begins, the errors are known: the differences of the two models there.
+Each layer carries the errors of its inputs on and adds its own roundings, within the bounds of
+`teachconv.truth.bounds`. That is a running error analysis (N. J. Higham, Accuracy and Stability of Numerical
+Algorithms, 2nd ed., section 3.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ...core.dtypes import accumulator, float_format
+from ...support.errors import is_one_of
+from ...truth import bounds
+from ...truth.exact import float64_result
+from ...windows.calls import FUNCTIONS as WINDOWS
+from .. import definitions
+from ..reading import LAYOUT, Layer
+from ..walking import INPUT, Network
+from .judging import call_of
+
+_FOLDING = 8  # roundings of each weight into which something is folded, by whoever did it
+Errors = np.ndarray | None  # of each number of an activation; None if no bound is known
+
+
+def output_of(network: Network, number: int) -> np.ndarray:
+    """Return the activation behind a layer that has one, or the model's input."""
+    found = network.x if number == INPUT else network.layers[number].output
+    assert found is not None
+    return found
+
+
+def closure(network: Network, makers: Iterable[int], anchors: Mapping[int, Any]) -> list[int]:
+    """Return the layers between some activations and the anchors before them, in the order they ran in."""
+    waiting, found = [*makers], set[int]()
+    while waiting:
+        number = waiting.pop()
+        if number not in anchors and number not in found:
+            found.add(number)
+            waiting += [maker for each in network.layers[number].makers for maker in chosen(each, anchors)]
+    return sorted(found)
+
+
+def chosen(makers: Sequence[int], anchors: Mapping[int, Any]) -> Sequence[int]:
+    """Return the one of the layers with equal results that an array counts as of: an anchor, or the last."""
+    known = [number for number in makers if number in anchors]
+    return known[-1:] or makers[-1:]
+
+
+class Spread:
+    """The errors of a network's activations behind its anchors.
+
+    Args:
+        network: the network.
+        anchors: the errors of some activations, by the numbers of their layers.
+    """
+
+    def __init__(self, network: Network, anchors: Mapping[int, np.ndarray]) -> None:
+        self._network, self._anchors = network, anchors
+
+    def arriving(self, array: np.ndarray, makers: Sequence[int]) -> Errors:
+        """Return the errors of an array that comes from some layer."""
+        known = chosen(makers, self._anchors)
+        return self._carried(array, known[0], self._before(known)) if known else None
+
+    def behind(self, number: int) -> Errors:
+        """Return the errors of a layer's output, computed from what is before it even if it is an anchor."""
+        layer = self._network.layers[number]
+        makers = [maker for each in layer.makers for maker in chosen(each, self._anchors)]
+        return self._behind(layer, self._before(makers))
+
+    def _before(self, makers: Sequence[int]) -> dict[int, Errors]:
+        """Return the errors of the anchors, and of the layers between these and some others."""
+        errors: dict[int, Errors] = dict(self._anchors)
+        for number in closure(self._network, makers, self._anchors):
+            errors[number] = self._behind(self._network.layers[number], errors)
+        return errors
+
+    def _behind(self, layer: Layer, errors: Mapping[int, Errors]) -> Errors:
+        found = []
+        for x, makers in zip(layer.inputs, layer.makers, strict=True):
+            maker = chosen(makers, self._anchors)
+            error = self._carried(x, maker[0], errors) if maker else None
+            if error is None:
+                return None
+            found.append(error)
+        try:
+            return grown(layer, found)
+        except (TypeError, ValueError, IndexError):
+            return None
+
+    def _carried(self, array: np.ndarray, maker: int, errors: Mapping[int, Errors]) -> Errors:
+        error = errors[maker]
+        return None if error is None else carried([output_of(self._network, maker)], [error], array)
+
+
+def carried(sources: Sequence[np.ndarray], errors: Sequence[np.ndarray], array: np.ndarray) -> np.ndarray:
+    """Return the errors of numbers that were moved: of those that are equal the largest, and 0 for constants.
+
+    >>> carried([np.float32([1, 2, 2])], [np.float64([.1, .2, .3])], np.float32([[2, 0], [1, 2]]))
+    array([[0.3, 0. ],
+           [0.1, 0.3]])
+    """
+    values, sizes = (np.concatenate([np.ravel(each) for each in group]) for group in (sources, errors))
+    if array.size == values.size and np.array_equal(np.ravel(array), values):
+        return sizes.reshape(array.shape)
+    order = np.argsort(values, kind="stable")
+    values, starts = np.unique(values[order], return_index=True)
+    largest = np.maximum.reduceat(sizes[order], starts)
+    at = np.searchsorted(values, array).clip(max=values.size - 1)
+    return np.where(values[at] == array, largest[at], 0.0)
+
+
+def grown(layer: Layer, errors: Sequence[np.ndarray]) -> Errors:
+    """Return the errors of a layer's output for those of its inputs, its own roundings included."""
+    op, x, error, output = layer.op, layer.inputs[0], errors[0], layer.output
+    if output is None or not all(np.isfinite(each).all() for each in errors):
+        return None
+    if layer.op_type in (LAYOUT, "concatenate", "pad"):
+        return carried(layer.inputs, errors, output)
+    if op is None:
+        return None
+    form = float_format(accumulator(x.dtype))
+    if is_one_of(op, WINDOWS):
+        if layer.op_type == "average pool":
+            window = x.size * max(1, len(x)) // max(1, output.size) + 2
+            error = error + bounds.gamma(window, form.unit_roundoff) * np.abs(x)
+        found = np.asarray(op(layer.around(error.astype(x.dtype)), **layer.arguments), np.float64)
+    elif op.__module__ == definitions.__name__:
+        found = _grown_by_definition(layer, errors)
+    else:
+        relative = bounds.gamma(call_of(layer, layer.around(x)).terms + _FOLDING, form.unit_roundoff)
+        call = call_of(layer, layer.around((error * (1 + relative) + relative * np.abs(x)).astype(x.dtype)))
+        bias = None if call.bias is None else relative * np.abs(call.bias)
+        found = call.to_caller(float64_result(replace(call, second=np.abs(call.second), bias=bias)))
+    return found.reshape(output.shape) + float_format(output.dtype).unit_roundoff * np.abs(output)
+
+
+def _grown_by_definition(layer: Layer, errors: Sequence[np.ndarray]) -> np.ndarray:
+    assert layer.op is not None
+    inputs, words = [each.astype(np.float64) for each in layer.inputs], dict(layer.arguments)
+    made = layer.op(*inputs, **words)
+    own = bounds.direct(np.asarray(made.sizes), made.terms + _FOLDING, layer.inputs[0].dtype) * bool(
+        made.terms
+    )
+    if layer.op_type == "product":
+        matrices = [*map(np.abs, inputs)], {name: np.abs(value) for name, value in words.items()}
+        one, other = [], []
+        for at in range(len(inputs)):
+            one = [errors[n] if n == at else each + errors[n] for n, each in enumerate(matrices[0])]
+            other.append(layer.op(*one, **matrices[1]).value)
+        return own + sum(other)
+    if layer.op_type in ("sum", "mean", "resize"):
+        return own + layer.op(errors[0], **words).value
+    if words.get("function") == "softmax":
+        return own + made.value * np.expm1(2 * errors[0].max(words.get("axis", -1), keepdims=True))
+    # a function of each number: it is farthest at the ends of the intervals if it rises or falls in them
+    signs = (
+        product((-1, 1), repeat=len(inputs)) if len(inputs) < 4 else [(-1,) * len(inputs), (1,) * len(inputs)]
+    )
+    far = np.zeros(made.value.shape)
+    for corner in signs:
+        moved = (x + sign * error for x, sign, error in zip(inputs, corner, errors, strict=True))
+        far = np.maximum(far, np.abs(layer.op(*moved, **words).value - made.value))
+    return own + far

@@ -1,0 +1,247 @@
+"""`teachconv.compare` judges equal what computes the same in other words, and finds what does not."""
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv import keras
+from teachconv.networks import definitions
+from teachconv.networks.comparing.anchoring import arranged, judged
+from teachconv.networks.comparing.spreading import grown
+from teachconv.networks.reading import Layer, by_law
+from teachconv.networks.walking import walk
+
+# ---------------------------------------------------------------------------------------------
+# By hand
+# ---------------------------------------------------------------------------------------------
+
+X = np.float32([[[1, -2], [3, 4]]])  # one image of one row, two columns and two channels
+
+
+def layer(output, op_type="convolution", x=X, **facts):
+    return Layer("layer", "keras", "word", op_type, (x,), np.float32(output), **facts)
+
+
+def test_errors_are_carried_through_a_convolution():
+    """y = 2a - 3b: an error of 1 in a and of 2 in b makes one of 2·1 + 3·2."""
+    filters = np.float32([2, -3]).reshape(1, 2, 1)
+    facts = by_law(filters, -1)
+    made = layer(X @ filters[0], **{**facts, "op_type": "convolution"})
+    errors = grown(made, [np.broadcast_to(np.float64([1, 2]), X.shape)])
+    assert errors.shape == (1, 2, 1)
+    assert np.allclose(errors, 8, rtol=1e-5)
+    alone = grown(
+        made, [np.zeros(X.shape)]
+    )  # its roundings only: u = 2^-24, and ten terms of at most 8 and 18
+    assert 0 < alone.min() < alone.max() < 11 * 2.0**-24 * 18 + 2.0**-24 * 18
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments", "right"),
+    [
+        (definitions.clip, {"low": 0.0}, [[[0.5, 0], [0.5, 0.5]]]),  # -2 stays below 0
+        (definitions.leaky_relu, {"slope": 0.5}, [[[0.5, 0.25], [0.5, 0.5]]]),
+        (definitions.pointwise, {"function": "divide", "constant": 4}, [[[0.125, 0.125], [0.125, 0.125]]]),
+        # |(x ± 1/2)² - x²| is at most |x| + 1/4
+        (definitions.pointwise, {"function": "square"}, [[[1.25, 2.25], [3.25, 4.25]]]),
+        (definitions.reduced, {"function": "mean", "axes": (1,), "keepdims": True}, [[[0.5, 0.5]]]),
+        (definitions.reduced, {"function": "sum", "axes": (1,), "keepdims": True}, [[[1, 1]]]),
+    ],
+)
+def test_errors_are_carried_through_functions(op, arguments, right):
+    output = op(X, **arguments).value
+    found = grown(
+        layer(output, arguments.get("function", "relu"), op=op, arguments=arguments), [np.full(X.shape, 0.5)]
+    )
+    assert np.allclose(found, right, rtol=1e-5, atol=1e-5)
+
+
+def test_a_layer_without_a_definition_has_no_bound():
+    assert grown(layer(X, "mystery"), [np.zeros(X.shape)]) is None
+    one = np.float32([1, 2])
+    assert judged(one, one + np.float32(1e-6), None, None).same is None
+    assert judged(one, one + np.float32(1e-6), np.full(2, 1e-6), np.full(2, 1e-6)).same
+    assert judged(one, one + np.float32(1e-6), np.full(2, 1e-7), np.full(2, 1e-7)).same is False
+    assert (
+        judged(one, one + np.float32(1e-6), np.full(2, 1.0), np.full(2, 1.0)).same is None
+    )  # it says nothing
+
+
+def test_arrays_are_recognised_in_other_layouts_only_if_they_hold_the_same_numbers():
+    x = np.arange(24, dtype="float32").reshape(1, 2, 3, 4)
+    for other in (
+        x.transpose(0, 2, 3, 1),
+        x.reshape(1, 24),
+        x[:, :, None],
+        x.transpose(0, 3, 1, 2).reshape(1, 4, 6),
+    ):
+        assert np.array_equal(arranged(x, other)(other), x)
+        assert np.array_equal(arranged(other, x)(x), other)
+    assert arranged(x, x[:, ::-1]) is None
+
+
+def test_interpolation_is_that_of_the_frameworks():
+    """Two numbers to four: PyTorch's align_corners, half pixels, and TensorFlow 1's."""
+    places = {
+        "corners": (lambda at: at / 3, [[3, 0], [2, 1], [1, 2], [0, 3]], 3),
+        "half pixel": (lambda at: (at + 0.5) / 2 - 0.5, [[4, 0], [3, 1], [1, 3], [0, 4]], 4),
+        "asymmetric": (lambda at: at / 2, [[2, 0], [1, 1], [0, 2], [0, 2]], 2),
+    }
+    for place, right, by in places.values():
+        assert np.allclose(definitions.interpolation(4, 2, place), np.array(right) / by)
+
+
+# ---------------------------------------------------------------------------------------------
+# Models of teachconv.keras
+# ---------------------------------------------------------------------------------------------
+
+
+def model(*layers, shape=(6, 6, 2), seed=0):
+    keras.utils.set_random_seed(seed)
+    return keras.Sequential([keras.Input(shape), *layers])
+
+
+def conv(name, filters=3, **named):
+    return keras.layers.Conv2D(filters, 3, name=name, **named)
+
+
+IMAGE = np.random.default_rng(0).standard_normal((1, 6, 6, 2), "float32")
+
+
+def test_two_convolutions_are_one_and_a_changed_tap_is_found():
+    two = model(conv("one", use_bias=False), conv("two", 2, use_bias=False), keras.layers.ReLU(name="relu"))
+    first, second = two.get_weights()
+    merged = np.zeros((5, 5, 2, 2), "float32")
+    for row, col in np.ndindex(3, 3):
+        merged[row : row + 3, col : col + 3] += np.einsum("io,rcoj->rcij", first[row, col], second)
+    one = keras.layers.Conv2D(2, 5, use_bias=False, name="both")
+    single = model(one, keras.layers.ReLU(name="relu"))
+    single.set_weights([merged])
+    report = tc.compare(two, single, IMAGE)
+    assert report.passed, str(report)
+    assert [(row.a, row.b) for row in report.layers] == [("one + two", "both"), ("relu", "relu")]
+    assert tc.compare(single, two, IMAGE).passed
+    merged[0, 0, 0, 0] += 0.01
+    single.set_weights([merged])
+    report = tc.compare(two, single, IMAGE)
+    assert (report.passed, report.first_parting.b) == (False, "both")
+
+
+def test_weights_that_have_no_effect_are_said():
+    layers = conv("one"), keras.layers.ReLU(name="relu"), conv("two", 2)
+    one, other = model(*layers), model(conv("one"), keras.layers.ReLU(name="relu"), conv("two", 2))
+    weights = one.get_weights()
+    weights[1][0] = -100  # the first channel is 0 behind the relu
+    one.set_weights(weights)
+    weights[2] = weights[2].copy()
+    weights[2][0, 0, 0] += 1
+    other.set_weights(weights)
+    report = tc.compare(one, other, IMAGE)
+    assert (report.passed, report.first_parting) == (None, None)
+    assert str(report).startswith("equal on these inputs; the weights of 'two' (teachconv) differ by up to ")
+    weights[2][0, 0, 1] += 1
+    other.set_weights(weights)
+    report = tc.compare(one, other, IMAGE)
+    assert (report.passed, report.first_parting.b) == (False, "two")
+
+
+def test_zeros_alone_are_not_the_same():
+    """Both return zeros, whatever their weights are."""
+    models = [model(conv("one"), keras.layers.ReLU(), seed=seed) for seed in (0, 1)]
+    for each in models:
+        weights = each.get_weights()
+        each.set_weights([weights[0], weights[1] - 100])
+    report = tc.compare(*models, IMAGE)
+    assert report.passed is None
+    assert "are 0" in " ".join(str(report).split())
+
+
+def test_what_agrees_on_the_given_input_alone_is_not_judged_the_same():
+    """A relu in front changes nothing of an image without negative numbers."""
+    layers = conv("one"), keras.layers.ReLU(name="first"), conv("one")
+    one, other = model(layers[0]), model(layers[1], layers[2])
+    other.set_weights(one.get_weights())
+    report = tc.compare(one, other, abs(IMAGE))
+    assert report.passed is None
+    words = "on drawn numbers the models part at layer 'one' (teachconv) and 'first + one' (teachconv): the first model"
+    assert words in " ".join(str(report).split())
+
+
+def test_activations_of_another_program(tmp_path):
+    network = model(
+        conv("one"),
+        keras.layers.BatchNormalization(name="norm"),
+        keras.layers.ReLU(name="relu"),
+        conv("two", 2),
+    )
+    made = {one.name: one.output for one in walk(network, IMAGE).layers}
+    arrays = {
+        "7": made["norm"].transpose(0, 3, 1, 2),
+        "8": made["relu"].copy(),
+        "out": made["two"].reshape(-1),
+    }
+    np.savez(tmp_path / "all.npz", **arrays)
+    (tmp_path / "folder").mkdir()
+    for name, array in arrays.items():
+        np.save(tmp_path / f"folder/{name}.npy", array)
+    for given in (arrays, tmp_path / "all.npz", tmp_path / "folder"):
+        report = tc.compare(network, given, IMAGE)
+        assert report.passed, str(report)
+        assert [(row.a, row.b) for row in report.layers] == [
+            ("one + norm", "7"),
+            ("relu", "8"),
+            ("two", "out"),
+        ]
+    arrays["8"][0, 0, 0, 0] += 1
+    report = tc.compare(network, arrays, IMAGE)
+    assert report.passed
+    assert "no layer of the first model has the numbers of '8'" in " ".join(str(report).split())
+    weights = network.get_weights()
+    network.set_weights([weights[0], weights[1] + np.float32([0, 1, 0]), *weights[2:]])
+    report = tc.compare(network, tmp_path / "folder", IMAGE)
+    assert (report.passed, report.first_parting.a, report.first_parting.b) == (False, "one + norm", "7")
+    assert "bias" in report.first_parting.reason
+    network.set_weights(weights)
+    del arrays["8"], arrays["out"]
+    assert tc.compare(network, arrays, IMAGE).passed is None
+    with pytest.raises(ValueError, match="at least one"):
+        tc.compare(network, {}, IMAGE)
+
+
+# ---------------------------------------------------------------------------------------------
+# Networks of PyTorch and ONNX
+# ---------------------------------------------------------------------------------------------
+
+SOME = (
+    *("norm_as_mul_and_add", "norm_folded_forward", "bias_in_the_mean_of_the_norm", "scale_through_a_relu"),
+    *(
+        "division_by_255",
+        "instance_norm_by_hand",
+        "too_much_padding_and_a_crop",
+        "causal_as_both_sides_and_a_chop",
+    ),
+    *("transposed_and_a_slice", "stride_as_slicing", "circular_padding_as_concatenation"),
+    *(
+        "space_to_depth_in_the_other_order",
+        "transposed_as_zeros_in_between",
+        "groups_as_split_and_concatenation",
+    ),
+    *("concatenation_as_a_sum", "one_tap_as_a_linear_layer", "unfold_and_a_product", "separable_as_one"),
+    *("channels_shuffled", "one_axis_as_two", "three_axes_as_two", "flipped_image_and_filter"),
+    *("one_sample_and_one_output", "average_pool_as_depthwise", "max_pool_five_as_two_of_three"),
+    *("relu6_as_min_and_max", "hard_swish_by_hand", "prelu_with_equal_slopes", "softmax_by_hand"),
+    *("double_beside_single", "nearest_as_a_transposed_convolution", "bilinear_or_with_aligned_corners"),
+    *("onnx_one_axis_as_two", "onnx_split_and_concatenation", "onnx_slice_and_pad", "onnx_depth_to_space"),
+)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_a_pair_is_equal_and_its_twin_is_found(name):
+    for package in ("torch", "onnx", "onnxruntime"):
+        pytest.importorskip(package)
+    import equal_networks
+
+    report, _, _ = equal_networks.run(name, equal_networks.same)
+    assert report.passed, str(report)
+    report, places, _ = equal_networks.run(name, equal_networks.changed)
+    assert equal_networks.found(report, places), str(report)
