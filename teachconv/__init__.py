@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from .inspection.receptive import ReceptiveField, receptive_field
     from .inspection.sources import SourceChain, find_source
     from .inspection.tracing import Trace, trace
-    from .networks.comparing.models import Comparison, LayerRow, compare
+    from .networks.comparing.models import Comparison, compare
+    from .networks.comparing.parting import LayerRow
     from .networks.handing import translate
     from .running.planning import Plan, plan
     from .running.streaming import Stream, stream
@@ -182,7 +183,8 @@ _MODULES = {
     "quantized": "quantized",
 }
 _NAMES = {
-    "networks.comparing.models": ("Comparison", "LayerRow", "compare"),
+    "networks.comparing.models": ("Comparison", "compare"),
+    "networks.comparing.parting": ("LayerRow",),
     "dialects.onnx_export": ("to_onnx",),
     "explorer": ("Explorer", "explore", "Playground", "playground"),
     "graph": ("function",),

@@ -8,7 +8,7 @@ Column 0 is the input.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -76,7 +76,10 @@ class NetworkDocument:
         shape = list(_cells(network.x, network.axis).shape)
         self.columns.append({"name": "input", "kind": "input", "axis": network.axis, "shape": shape})
         for number, layer in enumerate(network.layers):
-            if layer.computes and layer.output is not None:
+            if layer.output is None:
+                continue
+            copies = bool(layer.inputs) and layer.output.size != layer.inputs[0].size  # as upsampling does
+            if layer.computes or copies:
                 self._add(number, layer)
         if len(self.columns) < 2:
             raise ArgumentError("a network must have a layer that changes numbers to be drawn")
@@ -161,7 +164,7 @@ def largest(network: Network) -> list[float]:
     return [0.0 if array is None else float(np.abs(array).max(initial=0.0)) for array in arrays]
 
 
-def _last(layers: frozenset[int]) -> int | None:
+def _last(layers: Collection[int]) -> int | None:
     """The latest of the layers whose output an array may be; None if it is a constant."""
     return max(layers, default=None)
 

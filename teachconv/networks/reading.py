@@ -271,7 +271,8 @@ def _tflite(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A relu with its limits or its slope, in all frameworks' words."""
     word, said = entry["word"].lower(), entry["said"]
-    slope = said.get("negative_slope", said.get("alpha", 0.01 if "leaky" in word else 0))
+    usual = (0.01 if entry["framework"] in ("torch", "onnx") else 0.2) if "leaky" in word else 0
+    slope = said.get("negative_slope", said.get("alpha", usual))
     words = ("{}_value", "{}_val", "{}", "x_{}")  # the last is keras.ops.clip's
     least, most = (
         next((said[each.format(end)] for each in words if each.format(end) in said), None)
