@@ -631,8 +631,8 @@ def test_each_layer_of_a_long_chain_of_equal_arrays_carries_errors_once(monkeypa
 
 def test_the_slope_of_an_activation_by_its_name_is_keras_own():
     """0.2 of the function, 0.3 of the layer; a model was called different from itself."""
-    layers = keras.layers
-    model = keras.Sequential(
+    layers = own_keras.layers
+    model = own_keras.Sequential(
         [layers.Input((6, 6, 1)), layers.Conv2D(2, 3, activation="leaky_relu"), layers.LeakyReLU()]
     )
     x = np.random.default_rng(0).normal(size=(1, 6, 6, 1)).astype("float32")
