@@ -23,7 +23,7 @@ from ..core.arguments import integer, real
 from ..core.kinds import Kind
 from ..core.law import forward_axis, split_padding
 from ..data.seeded import DATA, EXACT
-from ..support import record
+from ..support import record, tables
 from ..support.errors import ArgumentError, brief, words_of
 from ..verification.cases import Case
 from ..verification.contract import SPREAD, WAYS, case_rows, limits, told, ways_on
@@ -302,7 +302,7 @@ def fuzz(
         (word, number) for word, number in (*told(module, asked), *covered.items()) if number or not stopped
     ]
     return DiffReport(
-        f"{len(rows):,} random calls of {name}, seed {seed}",
+        f"{tables.count(len(rows), 'random call')} of {name}, seed {seed}",
         tuple(rows),
         rtol=tolerance.rtol,
         atol=tolerance.atol,
