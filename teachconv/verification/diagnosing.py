@@ -100,6 +100,8 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a
         second of the processor, and after as many products as that takes.
     """
+    if not (case.call.first.size and case.call.second.size):
+        return Found()  # of sums without a term nothing can be told
     start, tried, budget = thread_time(), 0, _budget.get()
     patience = _SECONDS if budget is None or budget[0] > 0 else 0.02
     case.work.short, case.work.left = (

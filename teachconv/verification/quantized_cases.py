@@ -26,6 +26,8 @@ class Numbers:
         symmetric: whether that of w is 0, as many kernels want it.
         reach: how far numbers lie from their zero points; 0 for the ends of the type alone.
         fill: how much of the type the results take; above 1 they saturate.
+        most: the largest multiplier; one above 1 shifts to the left.
+        exact: whether scales are powers of two, so that results lie exactly between two integers.
     """
 
     w_scales: Callable[[Any, int], np.ndarray]
@@ -34,18 +36,27 @@ class Numbers:
     symmetric: bool = False
     reach: int = 2**16
     fill: float = 0.2
+    most: float = 0.5
+    exact: bool = False
 
 
 DRAWN = {
     "any numbers": Numbers(lambda rng, channels: rng.uniform(0.005, 0.02, channels), "relu"),
     "ties, zero points at the ends": Numbers(
-        lambda rng, channels: 2.0 ** rng.integers(-4, 0, channels), at_ends=True, symmetric=True, reach=8
-    ),
+        lambda rng, channels: 2.0 ** rng.integers(-4, 0, channels),
+        at_ends=True,
+        symmetric=True,
+        reach=8,
+        exact=True,
+    ),  # fmt: skip
     "scales over six decades": Numbers(
         lambda rng, channels: 10.0 ** rng.uniform(-6, 0, channels), "relu6", symmetric=True
     ),
     "ends of the types, saturated": Numbers(
         lambda rng, channels: rng.uniform(0.005, 0.02, channels), at_ends=True, reach=0, fill=2.0
+    ),
+    "multipliers above 1": Numbers(
+        lambda rng, channels: rng.uniform(0.005, 0.02, channels), symmetric=True, reach=2, most=64.0
     ),
 }
 
@@ -89,8 +100,9 @@ def _drawn(
     x, w = case.arranged(stored(case.input, x_limits, x_zero)), stored(case.filters, w_limits, w_zero)
     channels = case.geometry.shape_of("input" if OPS[op].transposed else "output")[-1]
     w_scale = numbers.w_scales(rng, channels)
+    x_scale = 2.0**-4 if numbers.exact else float(rng.uniform(0.01, 0.2))
     facts: dict[str, Any] = {
-        "x_scale": 2.0**-4,
+        "x_scale": x_scale,
         "x_zero_point": x_zero,
         "w_scale": w_scale,
         "w_zero_point": w_zero,
@@ -109,8 +121,9 @@ def _drawn(
     size = max(1.0, float(np.abs(sums).mean()) if sums.size else 1.0)
     bias = rng.integers(-size, size + 1, channels)
     if law.bias_types == ("float32",):  # real numbers
-        bias = bias * np.float32(2.0**-4) * w_scale
+        bias = bias * np.float32(x_scale) * w_scale
     dtype = "int64" if wide else law.bias_types[0]
     wanted = numbers.fill * (int(x_limits.max) - int(x_limits.min)) / size
-    y_scale = 2.0**-4 * w_scale.max(initial=2.0**-20) / min(0.5, 2.0 ** np.round(np.log2(wanted)))
+    largest = min(numbers.most, 2.0 ** np.round(np.log2(wanted)))  # of the multipliers
+    y_scale = x_scale * w_scale.max(initial=2.0**-20) / largest
     return call_of(op, x, w, bias.astype(dtype) if case.bias else None, y_scale=y_scale, **facts)

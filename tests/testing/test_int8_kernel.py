@@ -93,7 +93,7 @@ int my_conv(const struct vector *v, const int8_t *first, const int8_t *second, c
 @pytest.mark.parametrize("fault", [None, "one multiplier for all channels"])
 def test_vectors_in_8_bits_are_read_by_c_and_judged(fault, tmp_path):
     said = T.vectors.export(tmp_path, tags=("hand", "odd"), w="OHWI", scheme="tflite", data="integers")
-    assert said.startswith("64 vectors, ")
+    assert said.startswith("80 vectors, ")
     source = EXAMPLE.SOURCE.read_text()
     (tmp_path / "conv_s8.c").write_text(source.replace(*FAULTS[fault][:2]) if fault else source)
     (tmp_path / "my_conv.c").write_text(MY_CONV)
@@ -103,7 +103,7 @@ def test_vectors_in_8_bits_are_read_by_c_and_judged(fault, tmp_path):
     report = T.vectors.judge(tmp_path)
     assert (done.returncode == 0) == bool(report.passed) == (fault is None)
     passed = sum(row.passed is True for row in report.rows)
-    assert f"\n{passed} pass, {64 - passed} fail, 0 not run" in done.stdout
+    assert f"\n{passed} pass, {80 - passed} fail, 0 not run" in done.stdout
     named = {row.diagnosis.code for row in report.failed if row.diagnosis}
     assert named == ({FAULTS[fault][2]} if fault else set())
 
@@ -152,7 +152,7 @@ while line := sys.stdin.buffer.readline():
     multiplier, shift = take([channels], "int32"), take([channels], "int32")
     total = tc.conv2d(x.astype("int64") - said["x_zero_point"], w.astype("int64"), said["strides"], said["pads"],
                       dilations=said["dilations"]) + bias
-    high = (total * multiplier.astype("int64") + 2**30) >> 31
+    high = ((total << np.maximum(shift, 0)) * multiplier.astype("int64") + 2**30) >> 31
     right = -np.minimum(shift, 0).astype("int64")
     y = np.sign(high) * ((abs(high) + (1 << right) // 2) >> right) + said["y_zero_point"]
     y = np.clip(y, said["activation_min"], said["activation_max"]).astype(said["dtype"])
@@ -168,7 +168,7 @@ def test_a_program_is_told_the_numbers_of_a_quantized_call(tmp_path):
     kernel = T.process([sys.executable, path], scheme="tflite", seconds=60)
     report = T.check(kernel, T.Case("a", "conv2d", (1, 5, 4, 2), (3, 2, 2, 3), 2, "SAME", bias=True), "int32")
     report.check()
-    assert len(report.rows) == 4
+    assert len(report.rows) == 5
     path.write_text(PROGRAM.replace('said["x_zero_point"]', "0"))
     wrong = T.process([sys.executable, path], scheme="tflite", seconds=60)
     report = T.check(wrong, T.Case("a", "conv2d", (1, 9, 8, 2), (3, 2, 2, 8), 1, "SAME", bias=True), "int32")
@@ -177,7 +177,8 @@ def test_a_program_is_told_the_numbers_of_a_quantized_call(tmp_path):
 
 def rounded(total, multiplier, shift):
     """TFLite's two roundings, of Python's integers."""
-    high = (total.astype(object) * multiplier.astype(object) + 2**30) // 2**31
+    left = np.array([1 << max(0, int(one)) for one in shift], object)
+    high = (total.astype(object) * left * multiplier.astype(object) + 2**30) // 2**31
     right = np.array([1 << max(0, -int(one)) for one in shift], object)
     return np.sign(high) * ((abs(high) + right // 2) // right)
 
@@ -207,7 +208,7 @@ def test_a_quantized_kernel_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
         "import numpy as np\n"
         "def conv(x, w, x_zero_point, y_zero_point, multiplier, shift, act_min, act_max):\n"
         "    total = np.einsum('nrci,io->nrco', x.astype('int64') - x_zero_point, w[0, 0].astype('int64'))\n"
-        "    high = (total * multiplier.astype('int64') + 2**30) >> 31\n"
+        "    high = ((total << np.maximum(shift, 0)) * multiplier.astype('int64') + 2**30) >> 31\n"
         "    right = -np.minimum(shift, 0).astype('int64')\n"
         "    y = np.sign(high) * ((abs(high) + (1 << right) // 2) >> right) + y_zero_point\n"
         "    return np.clip(y, act_min, act_max).astype('int8')\n"
@@ -216,7 +217,7 @@ def test_a_quantized_kernel_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
     kernel = T.kernel("int8_by_numpy:conv", scheme="tflite", isolate=True, seconds=60)
     report = T.check(kernel, T.Case("1x1", "conv2d", (2, 3, 4, 5), (1, 1, 5, 6)), "int32")
     report.check()
-    assert len(report.rows) == 4
+    assert len(report.rows) == 5
 
 
 MINE = T.kernel(plain, scheme="tflite")
@@ -305,7 +306,9 @@ def test_the_drawn_calls_are_hard():
     case = T.Case("a", "conv2d", (1, 9, 9, 4), (3, 3, 4, 32), 1, "SAME", bias=True)
     drawn = dict(quantized_calls(case, "tflite", [("int8", "int8")], ""))
     assert list(drawn) == list(DRAWN)
-    ties, decades, ends = list(drawn.values())[1:]
+    first, ties, decades, ends, left = drawn.values()
+    assert left.rescaling.real.max() > 1  # a kernel that never shifts to the left is found
+    assert len({float(one.scales[0]) for one in (first, decades, ends, left)}) == 4
     assert abs(int(ties.zeros[0]) + 0.5) == 127.5
     halves = ties.sums("numpy") * ties.rescaling.real % 1 == 0.5
     assert halves.sum() > 20
@@ -317,3 +320,24 @@ def test_the_drawn_calls_are_hard():
     for scheme in ("tflite_builtin", "tflite_single", "xnnpack"):
         other = dict(quantized_calls(case, scheme, [("int8", "int8")], ""))["ties, zero points at the ends"]
         assert (other.run_canonical("numpy") != ties.run_canonical("numpy")).any(), scheme
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 4, 0), (1, 0, 4, 2)])
+def test_a_wrong_result_of_sums_without_a_term_has_no_name_and_no_crash(shape):
+    """The search for a name raised NumPy's errors of empty arrays."""
+    x, w, bias = np.zeros(shape, "int8"), np.ones((2, 2, shape[3], 3), "int8"), np.int32([1, 2, 3])
+    facts = {
+        "x_scale": 0.5,
+        "x_zero_point": 1,
+        "w_scale": 0.5,
+        "y_scale": 1.0,
+        "y_zero_point": 0,
+        "padding": 1,
+    }
+    y = tc.quantized.conv2d(x, w, bias, scheme="tflite", **facts)
+    wrong = {"mine": y + np.int8(3)}
+    report = tc.diff(tc.quantized.conv2d, x, w, bias, scheme="tflite", backends=[], against=wrong, **facts)
+    assert report.passed is False
+    floats = x.astype("float32"), w.astype("float32"), 1, 1
+    right = tc.conv2d(*floats)
+    assert tc.diff(tc.conv2d, *floats, backends=[], against={"mine": right + 1}).passed is False
