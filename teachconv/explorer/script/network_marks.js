@@ -42,7 +42,7 @@ function titles(app, k, place) {
       parts.push(label(at.x + 2, at.y + place.cell / 2 + 5, c, strong), label(at.x + place.width, at.y + place.cell / 2 + 5, `${brief(Number(scores[c].toPrecision(3)))}${chance}`, strong, "end"));
     }
   }
-  if (app.pad) parts.push(...(wide ? PERCENTS : [PERCENTS.join(" ")]).map((line, i) => label(wide ? place.at : 0, place.below + 15 * i, line, "faint")));
+  if (app.pad) parts.push(...(wide ? PERCENTS : [PERCENTS.join(" ")]).map((line, i) => label(wide ? place.at + place.width : 0, place.below + 15 * i, line, "faint", wide ? "end" : "start")));
   return parts;
 }
 
@@ -110,7 +110,8 @@ const ring = ([x, y], words) => `<circle class="mark" cx="${x}" cy="${y}" r="16"
 
 /** The number of a cell's map, on its upper edge. */
 function mapName({ network, plane: { wide } }, { maps, width, bars }, [k, , , channel]) {
-  const at = !bars && network.columns[k].channels > 1 && maps.get(channel);
+  const { rows, cols, channels } = network.columns[k];
+  const at = !bars && rows * cols > 1 && channels > 1 && maps.get(channel);
   return at ? label(at.x + width / 2, at.y + (wide ? -1 : 9), `map ${channel}`, "map-name", "middle") : "";
 }
 

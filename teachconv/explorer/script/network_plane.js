@@ -254,7 +254,7 @@ export class Plane {
       const { maps, cell, width } = this.places[this.network.answer];
       const { x, y } = maps.get(c);
       pen.fillStyle = c === best ? mark : above;
-      if (this.wide) pen.fillRect(x + 26, y + cell * 0.22, Math.max(1, (width - 122) * shares[c]), cell * 0.56);
+      if (this.wide) pen.fillRect(x + 26, y + cell * 0.22, Math.max(1, (width - 128) * shares[c]), cell * 0.56);
       else pen.fillRect(x + 4, y + 58 - Math.max(1, 36 * shares[c]), width - 8, Math.max(1, 36 * shares[c]));
     }
   }
