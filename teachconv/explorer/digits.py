@@ -50,7 +50,7 @@ def draw_a_digit() -> NetworkExplorer:
     many, share = recorded["images"], recorded["accuracy"]
     note = (
         f"Right: {share['test images']:.1%} of {many['test']} test digits, {share['drawn']:.1%} of "
-        f"{many['drawn']} drawings by a simulated hand."
+        f"{many['drawn']} drawings made by a program."
     )
     return NetworkExplorer(
         model,

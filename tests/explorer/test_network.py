@@ -419,6 +419,8 @@ def test_why_is_a_difference_of_scores_and_what_is_taken_away_is_computed(digit)
         (chances,) = page.network.again(page.network.layers.index(relu), changed).outputs()
         logs = np.log(chances[0])
         assert line["without"] == pytest.approx(logs[win] - logs[why["rival"]], rel=1e-3)
+        assert line["origin"] == [3, 2 * row + r, 2 * col + q, channel]
+        assert line["instead"] == pytest.approx(np.partition(window.ravel(), -2)[-2], rel=1e-5)
 
 
 @needs_node
@@ -426,24 +428,30 @@ def test_the_least_change_is_the_least_of_all_that_are_tried(digit):
     """Every change of one cell in sixteenths, tried by the real model."""
     page, images = digit
     model = digits_model()
-    found = 0
+    found = stayed = 0
     for image in images.astype("float32")[[3, 18, 97, 125]]:
         before = int(np.asarray(model(image[None]))[0].argmax())
         tries = np.repeat(image.reshape(1, 64), 64 * 17, 0)
         tries[np.arange(64 * 17), np.arange(64 * 17) // 17] = np.arange(64 * 17) % 17 / 16
-        flips = np.asarray(model(tries.reshape(-1, 8, 8, 1))).argmax(1) != before
+        chances = np.asarray(model(tries.reshape(-1, 8, 8, 1)))
+        flips = chances.argmax(1) != before
         sizes = np.abs(tries - image.reshape(1, 64)).max(1)
         got = least(page, image)
+        _, row, col, _ = got["cell"]
+        assert got["tries"] == 64 * 16  # the value that a cell has is no change
         if not flips.any():
-            assert got["cell"] is None
+            assert not got["flips"]
+            logs = np.sort(np.log(chances), 1)
+            assert got["ahead"] == pytest.approx((logs[:, -1] - logs[:, -2]).min(), rel=1e-3)
+            stayed += 1
             continue
         found += 1
-        _, row, col, _ = got["cell"]
         assert abs(got["to"] - got["was"]) == sizes[flips].min()
         changed = image.copy()
         changed[row, col, 0] = got["to"]
         assert int(np.asarray(model(changed[None]))[0].argmax()) == got["says"] != before
     assert found
+    assert stayed
 
 
 def least(page, image):
@@ -451,6 +459,14 @@ def least(page, image):
     text = f"""const found = await leastChange(new Network({json.dumps(page.data())}),
       Float32Array.from({image.ravel().tolist()}), {page.data()["scale"]}, () => true);"""
     return answers(MODULES, text)("() => found")
+
+
+@needs_node
+def test_a_share_that_is_not_all_is_never_a_hundred_percent():
+    say = answers((*MODULES, "network_plane", "network_marks"), "")(
+        "(all) => all.map(percent)", [1, 0.9999999, 0.9994, 0.996, 0.994, 0.5, 0.0996, 0.02, 0]
+    )
+    assert say == ["100 %", ">99.9 %", "99.9 %", "99.6 %", "99 %", "50 %", "10 %", "2.0 %", "0.0 %"]
 
 
 # ---- the ways in ----

@@ -1,6 +1,7 @@
 """The page of a network in a browser: it draws a digit itself, is drawn on, pointed at and asked, on every screen."""
 
 import json
+import re
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,6 +11,7 @@ from explorer_pages import SAVED, wait_for
 
 import teachconv as tc
 from teachconv import keras
+from teachconv.data import digits
 from teachconv.explorer.digits import digits_model, draw_a_digit
 from teachconv.explorer.packing import dumps
 from teachconv.explorer.page import network_page
@@ -48,7 +50,8 @@ def test_a_seven_draws_itself_and_the_first_touch_clears_it(show, digit):
     image = np.float32([int(letter, 17) / 16 for letter in drawn]).reshape(1, 8, 8, 1)
     chances = np.asarray(digits_model()(image))[0]
     assert chances.argmax() == 1
-    assert page.run(ANSWER) == f"1, {100 * chances[1]:.{0 if chances[1] < 0.9995 else 1}f} %"
+    assert 0.9995 < chances[1] < 1
+    assert page.run(ANSWER) == "1, >99.9 %"
     page.run(TOOL, "clear")
     wait_for(page, "return document.querySelector('header output').hidden")
 
@@ -107,13 +110,19 @@ def test_a_cell_says_its_window_and_its_sum_and_opens_its_call(show):
 def test_a_story_of_nine_steps_points_at_the_page(show, digit):
     page = show(digit)
     wait_for(page, f"{ANSWER}.startsWith('7, ')")
-    page.run(TOOL, "nine steps")
-    said = []
+    page.run(TOOL, "clear")
+    page.run(TOOL, "how it works")
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")  # of a digit
+    said, arrows = [], set()
     for number in range(1, 10):
         assert page.all(".story p")[0].text.startswith(f"{number}/9 ")
         said.append(page.all("h2")[0].text.partition(" = ")[0])
+        arrows.add(page.all("[aria-label='next step']")[0].location["x"])
+        if number == 2:
+            assert page.all("h2")[0].text.endswith(" = 16 of 16, read as 1")
         page.all("[aria-label='next step']")[0].click()
     assert page.all(".story") == []
+    assert len(arrows) == 1
     assert said[0] == "Point at any cell"
     assert [text.partition(",")[0] for text in said[1:8]] == [
         "input",
@@ -142,6 +151,151 @@ def test_the_picture_of_a_question_is_saved(show, digit):
     assert all(line.get("stroke").startswith("rgb") for line in lines)
     assert picture.find(f"{svg}image").get("href").startswith("data:image/png;base64,")
     assert picture.find(f"{svg}text").text.startswith("Draw a digit · 7, ")
+
+
+BUTTONS = """return JSON.stringify([...document.querySelectorAll(".tools button, .surface, .net > canvas, h1")].map(
+  (e) => e.getBoundingClientRect().toJSON()))"""
+BADGE = "return document.querySelector('.net > svg circle + text').textContent"
+STROKES = "return document.querySelector('.surface path').getAttribute('d')"
+
+
+def ask_for_a_change(page):
+    page.run(TOOL, "change its mind")
+    wait_for(page, "return document.querySelector('.try')")
+
+
+def test_escape_closes_and_never_clears(show, digit):
+    """Wherever the focus is: on the pad, a button, the page after a layer's call."""
+    from selenium.webdriver import Keys
+
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    draw(page, (0.5, 0.15), (0.5, 0.5), (0.5, 0.85))
+    wait_for(page, f"{ANSWER}.startsWith('1, ')")
+    drawn = page.run(STROKES)
+    assert drawn.startswith("M")
+    closed = "return document.querySelector('h2').textContent === 'Point at any cell' && !document.querySelector('.story')"
+    for name in ("why?", "how it works"):
+        page.run(TOOL, name)
+        assert not page.run(closed)
+        page.press(Keys.ESCAPE)
+        assert page.run(closed)
+    ask_for_a_change(page)
+    page.press(Keys.ESCAPE)
+    assert page.run(closed)
+    page.run("location.hash = location.hash.split('&')[0] + '&at=3,1,2,5'")
+    wait_for(page, "return document.querySelector('.open-call')")
+    page.all(".open-call")[0].click()
+    page.press(Keys.ESCAPE)
+    wait_for(page, "return !document.querySelector('dialog')")
+    assert page.all(".open-call")
+    page.press(Keys.ESCAPE)
+    assert page.run(closed)
+    assert page.run(STROKES) == drawn
+    page.run("document.querySelector('.surface').focus()")
+    page.press(Keys.ARROW_UP)
+    assert "Delete clears" in page.all(".told")[0].text.split("\n")[0]
+    page.press(Keys.DELETE)
+    wait_for(page, "return document.querySelector('header output').hidden")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_nothing_moves_as_the_answer_does(show, digit, width, height):
+    page = show(digit, width=width, height=height)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    places = page.run(BUTTONS)
+    page.run(TOOL, "clear")
+    assert page.run(BUTTONS) == places
+    disabled = "return [...document.querySelectorAll('.tools button:disabled')].map((e) => e.textContent)"
+    assert page.run(disabled) == ["why?", "change its mind"]
+    marks = "return document.querySelector('.net > svg').textContent"
+    assert "%" not in page.run(marks)
+    assert page.all(".net > svg .best") == []
+    assert "percent among these ten" in page.run(marks)
+    draw(page, (0.5, 0.15), (0.5, 0.5), (0.5, 0.85))
+    wait_for(page, f"{ANSWER}.startsWith('1, ')")
+    assert page.run(disabled) == []
+    ask_for_a_change(page)
+    assert page.run(BUTTONS) == places
+
+
+def test_a_change_is_tried_and_taken_back(show, digit):
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    before = page.run(ANSWER)
+    ask_for_a_change(page)
+    text = page.all(".told p")[0].text
+    assert text.startswith("No single cell does (1,024 changes tried). The nearest: row ")
+    assert page.run(BADGE) == re.search(r" to (\d+) leaves 7 ahead", text)[1]
+    images = digits()["images"]
+    counts = images[14, ..., 0].astype(int)
+    page.run("location.hash = arguments[0]", "#d=" + "".join("0123456789abcdefg"[v] for v in counts.ravel()))
+    wait_for(page, f"{ANSWER} !== {before!r}")
+    before = page.run(ANSWER)
+    ask_for_a_change(page)
+    found = re.fullmatch(
+        r"The least change: row (\d), column (\d) from (\d+) to (\d+), and it says (\d)\.",
+        page.all(".told p")[0].text,
+    )
+    row, col, was, to, says = map(int, found.groups())
+    assert counts[row, col] == was != to
+    counts[row, col] = to
+    chances = np.asarray(digits_model()(np.float32(counts / 16).reshape(1, 8, 8, 1)))[0]
+    assert chances.argmax() == says != int(before[0])
+    assert page.run(BADGE) == str(to)
+    page.all(".try")[0].click()
+    assert page.run(ANSWER) == f"{says}, {100 * chances[says]:.0f} %"
+    assert page.all(".try")[0].text == "back"
+    page.all(".try")[0].click()
+    assert page.run(ANSWER) == before
+    page.all(".try")[0].click()
+    page.all(".shut")[0].click()
+    assert page.run(ANSWER) == before  # closing takes it back
+
+
+def test_cells_are_seen_while_the_question_is_open(show, digit):
+    from selenium.webdriver import ActionChains
+
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run(TOOL, "why?")
+    reasons = page.all(".ways li")
+    assert [re.match(r"pool2, map (\d+), row", reason.text)[1] for reason in reasons] == ["15", "6", "0"]
+    assert sorted(e.text for e in page.all(".net > svg .map-name")) == ["map 0", "map 15", "map 6"]
+    text = reasons[0].text.split("\n")[1]
+    assert re.search(r"; without this cell of conv2, pool2 passes [\d.]+ instead: ", text)
+    ActionChains(page.driver).move_to_element(reasons[1]).perform()
+    lit = page.all("path.lit")
+    assert 1 < len(lit) < len(page.all("path.way"))
+    canvas = page.all(".net > canvas")[0]
+    x, y = page.run(
+        "const { left, top, width, height } = arguments[0].getBoundingClientRect(); return [260 - left - width / 2, 260 - top - height / 2]",
+        canvas,
+    )
+    there = [canvas, int(x), int(y)]
+    ActionChains(page.driver).move_to_element_with_offset(*there).perform()
+    name = page.all(".told h2")[0].text.partition(", row")[0]
+    assert re.fullmatch(r"conv1, map \d", name)
+    assert [e.text for e in page.all(".net > svg .map-name")] == [name.split(", ")[1]]
+    ActionChains(page.driver).move_to_element(page.all("h1")[0]).perform()
+    assert page.all(".told h2")[0].text.startswith("Why 7 and not")
+    page.run(TOOL, "why?")
+    assert page.all(".told h2")[0].text == "Point at any cell"
+    page.run(TOOL, "why?")
+    ActionChains(page.driver).move_to_element_with_offset(*there).click().perform()
+    ActionChains(page.driver).move_to_element(page.all("h1")[0]).perform()
+    assert page.all(".told h2")[0].text.startswith("conv1, map ")
+    page.run(TOOL, "why?")
+    page.all(".shut")[0].click()
+    assert page.all(".told h2")[0].text == "Point at any cell"
+
+
+def test_the_numbers_of_a_map_fit_at_1280(show, digit):
+    page = show(digit, width=1280, height=800)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run("location.hash = '#at=1,2,3,2'")
+    wait_for(page, "return document.querySelector('.written')")
+    assert page.run("const e = document.querySelector('.written'); return e.scrollWidth <= e.clientWidth")
 
 
 def test_the_names_of_a_file_are_text(show):

@@ -143,7 +143,8 @@ def test_the_network_reads_what_the_page_prepares(on_the_page):
 _PAGE = """
 window.inputs = [];
 window.touches = 0;
-window.made = pad(document.querySelector("main"), { onInput: (values) => window.inputs.push([...values]), onFirstTouch: () => { window.touches += 1; } });
+window.keyed = [];
+window.made = pad(document.querySelector("main"), { onInput: (values) => window.inputs.push([...values]), onFirstTouch: () => { window.touches += 1; }, onKeys: (used) => { window.keyed.push(used); } });
 """
 _SHOWN = """
 const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
@@ -248,5 +249,10 @@ def test_keys_draw_too(opened):
     surface.send_keys(Keys.BACKSPACE)
     assert opened.run(_SHOWN)["strokes"] == shown["strokes"]
     surface.send_keys(Keys.ESCAPE)
+    assert opened.run(_SHOWN)["strokes"] == shown["strokes"]
+    surface.send_keys(Keys.DELETE)
     assert opened.run(_SHOWN)["strokes"] == []
+    assert opened.run("return window.keyed.at(-1)") is True
+    follow(opened, [[[0.3, 0.3], [0.4, 0.2]]])
+    assert opened.run("return window.keyed.at(-1)") is False
     assert "Space" in opened.run("return document.querySelector('.surface').getAttribute('aria-label')")

@@ -6,12 +6,11 @@ import { still } from "./flight.js";
 import { mount } from "./main.js";
 import { chances, Network, ranked, unpackedArray } from "./network_numbers.js";
 import { asText, marksOf, percent } from "./network_marks.js";
-import { cellPanel, says, whyPanel } from "./network_panels.js";
+import { cellPanel, flipPanel, flipText, says, whyPanel } from "./network_panels.js";
 import { Plane, TIGHT } from "./network_plane.js";
 import { caption, goTo } from "./network_story.js";
 import { explained, explains, leastChange } from "./network_why.js";
-import { brief } from "./numbers.js";
-import { pad } from "./pad.js";
+import { KEYS, pad } from "./pad.js";
 import { themeButton } from "./parts.js";
 import { ADDRESSED, writeAddress } from "./present.js";
 import { tuple } from "./python.js";
@@ -20,7 +19,7 @@ import { download, pngOf } from "./take_away.js";
 const NARROW = "(max-width: 960px)"; // of a page whose axes are swapped, as in explorer.css
 const PAD_SIDE = { wide: 208, tight: 160, narrow: 128, caption: 22 }; // pixels of the pad
 const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
-const STYLED = ["fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "font-size", "font-weight", "font-family"];
+const STYLED = ["fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "font-size", "font-weight", "font-family", "paint-order"];
 const SCROLL_BAR = 16; // pixels
 const FRAMED = 800; // pixels of a page in a frame, whose height follows the page
 const SEVEN = [[[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]]; // what the page draws itself
@@ -44,7 +43,9 @@ class NetworkApp {
     this.about = aboutPage(this.network, this.values, data);
     this.cell = null; // the cell that is pointed at
     this.why = null; // the question that is asked
-    this.flip = null; // the least change that was found
+    this.flip = null; // the least change, as it is searched and found
+    this.lit = null; // the line of the reason that is pointed at
+    this.usesKeys = false; // whether the reader draws with keys
     this.step = null; // of the story
     this.kept = false; // whether a click selected it
     this.build();
@@ -77,27 +78,29 @@ class NetworkApp {
     const { canvas } = this.plane;
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "application");
-    canvas.setAttribute("aria-label", "the maps of all layers: arrow keys move the cell, with shift to the next layer or map; Escape ends");
+    canvas.setAttribute("aria-label", "the maps of all layers: arrow keys move the cell, with shift to the next layer or map");
     canvas.addEventListener("pointermove", (event) => this.point(event));
     canvas.addEventListener("pointerleave", () => { if (!this.kept) this.select(null, false); });
     canvas.addEventListener("click", (event) => this.click(event));
     canvas.addEventListener("keydown", (event) => this.press(event));
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape" && !root.querySelector("dialog")) this.leave(); });
     const tool = (words, act) => h("button", { type: "button", onclick: act }, words);
     const answers = this.network.answer !== null;
+    this.whyTool = answers && this.explains ? tool("why?", () => (this.why ? this.leave() : this.ask())) : null;
+    this.flipTool = answers && this.network.isWhole ? tool("change its mind", () => (this.flip ? this.leave() : this.changeMind())) : null;
     this.tools = h("div", { class: "tools" },
+      data.pad ? tool("how it works", () => this.begin()) : null,
       data.pad ? tool("clear", () => { this.touched = true; this.select(null); this.pad.clear(); }) : null,
-      answers && this.explains ? tool("why?", () => this.ask()) : null,
-      answers && this.network.isWhole ? tool("change its mind", () => this.changeMind()) : null,
-      data.pad ? tool("nine steps", () => goTo(this, 0)) : null,
+      this.whyTool, this.flipTool,
       tool("⤓ SVG", () => download("network.svg", this.picture(), "image/svg+xml")),
       tool("⤓ PNG", async () => download("network.png", await pngOf(this.picture(), 0), "image/png")));
     this.padHolder = h("div", { class: "pad-holder" });
-    if (data.pad) this.pad = pad(this.padHolder, { onInput: (values) => this.show(Float32Array.from(values)), onFirstTouch: () => { this.touched = true; } });
+    if (data.pad) this.pad = pad(this.padHolder, { onInput: (values) => this.show(Float32Array.from(values)), onFirstTouch: () => { this.touched = true; }, onKeys: (used) => this.draws(used) });
     this.net = h("div", { class: "net" }, canvas, this.over, this.padHolder);
     this.sum = h("aside", { class: "told", tabindex: "0", "aria-label": "what is pointed at", "aria-live": "polite" });
     this.foot = h("footer", {});
     root.replaceChildren(
-      h("header", {}, h("h1", {}, data.title), this.says, this.next, this.tools, themeButton(root, true)),
+      h("header", {}, h("h1", {}, data.title), this.tools, h("div", { class: "answers" }, this.says, this.next), themeButton(root, true)),
       this.net, this.sum, this.foot);
   }
 
@@ -118,7 +121,7 @@ class NetworkApp {
   }
 
   draw() {
-    this.plane.paint(this.values);
+    this.plane.paint(this.values, this.isBlank);
     this.mark();
     this.say();
   }
@@ -129,12 +132,19 @@ class NetworkApp {
     this.values = this.network.forward(input);
     this.took = performance.now() - start;
     this.flip = null;
-    if (this.why) this.why = explained(this.network, this.values, ranked(this.scores)[0], null);
+    if (this.why) this.why = this.isBlank ? null : explained(this.network, this.values, ranked(this.scores)[0], null);
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
       this.draw();
     });
     this.tell();
+  }
+
+  /** Tell the keys of the pad while the reader uses them. */
+  draws(usesKeys) {
+    if (this.usesKeys === usesKeys) return;
+    this.usesKeys = usesKeys;
+    this.say();
   }
 
   /** The page draws a digit itself, until the reader does. */
@@ -163,6 +173,11 @@ class NetworkApp {
     return this.values[this.network.answer];
   }
 
+  /** Whether nothing is drawn. */
+  get isBlank() {
+    return Boolean(this.pad) && !this.values[0].some(Boolean);
+  }
+
   // ---- pointing ----
 
   at({ clientX, clientY }) {
@@ -173,6 +188,7 @@ class NetworkApp {
   point(event) {
     if (this.kept || event.pointerType === "touch") return;
     const cell = this.at(event);
+    if (this.why && cell?.[0] === this.network.answer) return; // it was clicked
     if (String(cell) !== String(this.cell)) this.select(cell, false);
   }
 
@@ -185,9 +201,9 @@ class NetworkApp {
     return this.select(cell);
   }
 
-  /** Select a cell, or nothing. */
+  /** Select a cell, or nothing; one that is only pointed at leaves the question open. */
   select(cell, kept = true) {
-    Object.assign(this, { cell, why: null, kept: kept && cell !== null });
+    Object.assign(this, { cell, why: kept ? null : this.why, kept: kept && cell !== null });
     this.mark();
     this.say();
     if (kept) this.tell();
@@ -195,7 +211,6 @@ class NetworkApp {
 
   press(event) {
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (event.key === "Escape") return goTo(this, -1);
     if (event.key === "Enter" && this.cell?.[0] === this.network.answer) return this.ask();
     if (!steps) return undefined;
     event.preventDefault();
@@ -214,24 +229,65 @@ class NetworkApp {
   // ---- why, and what would change it ----
 
   ask(win = null, rival = null) {
+    if (this.isBlank) return;
+    this.takeBack();
     const [best] = ranked(this.scores);
-    Object.assign(this, { cell: null, kept: true, why: explained(this.network, this.values, win ?? best, rival) });
+    Object.assign(this, { cell: null, kept: false, lit: null, why: explained(this.network, this.values, win ?? best, rival) });
     this.mark();
     this.say();
     this.tell();
   }
 
+  /** Point out one line of the question, or none. */
+  light(line) {
+    this.lit = line;
+    this.mark();
+  }
+
+  /** Let a kept cell go, and the story; if no cell is kept, close what was asked. */
+  leave() {
+    if (!this.kept) this.takeBack();
+    goTo(this, -1);
+  }
+
+  /** Begin the story, of a digit. */
+  begin() {
+    this.takeBack();
+    if (this.isBlank) {
+      this.touched = false;
+      this.open();
+    }
+    goTo(this, 0);
+  }
+
   /** Find the least change of one input cell with which another class wins. */
   async changeMind() {
-    const input = this.values[0];
-    const found = await leastChange(this.network, input, this.data.scale, (n, all) => {
-      this.next.textContent = `${n} of ${all} changes tried`;
-      return this.values[0] === input; // nothing else is drawn by now
+    const search = { words: "" };
+    this.select(null);
+    this.flip = search;
+    const found = await leastChange(this.network, this.values[0], this.data.scale, (n, all) => {
+      if (this.flip !== search) return false; // another drawing, or closed
+      search.words = `${n.toLocaleString("en")} of ${all.toLocaleString("en")} changes tried`;
+      this.say();
+      return true;
     });
-    if (!found) return;
+    if (!found || this.flip !== search) return;
     this.flip = found;
     this.mark();
     this.say();
+  }
+
+  /** Let the network read the change that was found, or again what it read before. */
+  tryIt() {
+    this.flip.tried = !this.flip.tried;
+    this.values = this.network.forward(this.flip.tried ? this.flip.changed : this.flip.input);
+    this.draw();
+  }
+
+  /** Close the least change. */
+  takeBack() {
+    if (this.flip?.tried) this.tryIt();
+    this.flip = null;
   }
 
   /** Draw what lies over the maps. */
@@ -251,7 +307,7 @@ class NetworkApp {
     const drawn = this.padHolder.querySelector(".surface path");
     const side = this.padHolder.clientWidth;
     const line = drawn ? `${tag("svg", { y: PAD_SIDE.caption, width: side, height: side, viewBox: "0 0 1 1" })}>${tag("path", { d: drawn.getAttribute("d"), fill: "none", stroke: getComputedStyle(drawn).color, "stroke-width": drawn.getAttribute("stroke-width"), "stroke-linecap": "round", "stroke-linejoin": "round" })}/></svg>` : "";
-    const title = `${tag("text", { x: 0, y: -10, "font-size": 18, "font-weight": 600, "font-family": "system-ui, sans-serif", fill: getComputedStyle(this.root).color })}>${[this.data.title, this.says.textContent, this.flip ? this.next.textContent : ""].filter(Boolean).map(asText).join(" · ")}</text>`;
+    const title = `${tag("text", { x: 0, y: -10, "font-size": 18, "font-weight": 600, "font-family": "system-ui, sans-serif", fill: getComputedStyle(this.root).color })}>${[this.data.title, this.says.textContent, this.flip ? flipText(this, this.flip) : ""].filter(Boolean).map(asText).join(" · ")}</text>`;
     return `${tag("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height + 34, viewBox: `0 -34 ${width} ${height + 34}`, fill: "none" })}>${tag("rect", { y: -34, width: "100%", height: "100%", fill: getComputedStyle(this.root).backgroundColor })}/>${tag("image", { href: this.plane.canvas.toDataURL(), width, height })}/>${line}${title}${svg.innerHTML}</svg>`;
   }
 
@@ -263,17 +319,20 @@ class NetworkApp {
     if (answer !== null) {
       const [win, second] = ranked(this.scores);
       const shares = this.plane.hasChances ? chances(this.scores) : null;
-      const isBlank = this.pad && !this.values[0].some(Boolean);
+      const { isBlank } = this;
       this.says.hidden = isBlank;
+      for (const button of [this.whyTool, this.flipTool]) if (button) button.disabled = isBlank;
+      this.whyTool?.setAttribute("aria-pressed", String(this.why !== null));
+      this.flipTool?.setAttribute("aria-pressed", String(this.flip !== null));
       this.says.textContent = shares ? `${win}, ${percent(shares[win])}` : String(win);
-      this.next.textContent = isBlank ? "with a mouse, a finger or the arrow keys" : this.flip ? flipText(this.flip, network, this.plane.unit) : shares ? `next: ${second}, ${percent(shares[second])}` : `next: ${second}`;
+      this.next.textContent = isBlank ? "with mouse, finger or keys" : shares ? `next: ${second}, ${percent(shares[second])}` : `next: ${second}`;
     }
-    const panel = this.why ? whyPanel(this, this.why) : this.cell ? cellPanel(this, this.cell) : null;
-    const lines = [caption(this), ...(panel ?? hints(this))].filter(Boolean);
+    const panel = this.cell ? cellPanel(this, this.cell) : this.why ? whyPanel(this, this.why) : this.flip ? flipPanel(this, this.flip) : null;
+    const lines = [this.usesKeys ? h("p", { class: "faint" }, KEYS) : null, caption(this), ...(panel ?? hints(this))].filter(Boolean);
     if (panel || this.told !== lines[0].textContent) keepFocus(this.sum, () => this.sum.replaceChildren(...lines)); // a drawing alone says nothing new
     this.told = panel ? null : lines[0].textContent;
     const time = this.took === undefined ? "" : ` in ${this.took.toFixed(1)} ms`;
-    this.foot.textContent = this.about.replace(" here", ` here${time}`);
+    this.foot.replaceChildren(this.data.note, " ", h("small", {}, this.about.replace(" here", ` here${time}`)));
   }
 
   /** Whether a layer's call opens as the picture of a call: a convolution, of which the page of a call has the words. */
@@ -318,6 +377,7 @@ class NetworkApp {
     const drawn = this.pad && /(?:^#|&)d=([0-9a-g]{64})(?=&|$)/.exec(location.hash)?.[1];
     if (drawn) {
       this.touched = true;
+      this.flip = null;
       this.values = this.network.forward(Float32Array.from(drawn, (digit) => parseInt(digit, SIXTEENTHS + 1) / SIXTEENTHS));
     }
     const found = (name) => new RegExp(`(?:^#|&)${name}=([\\d,]+)`).exec(location.hash)?.[1].split(",").map(Number);
@@ -338,16 +398,11 @@ function strongest({ channels }, numbers) {
   return ranked(sizes);
 }
 
-function flipText({ cell, to, was, says, tries, win }, network, unit) {
-  if (!cell) return `No change of one cell makes it say anything but ${win}: ${tries.toLocaleString("en")} were tried.`;
-  const map = network.columns[0].channels > 1 ? `, map ${cell[3]}` : "";
-  return `The least change: row ${cell[1]}, column ${cell[2]}${map} from ${brief(was * unit)} to ${brief(to * unit)}, and it says ${says}.`;
-}
-
 const hints = (app) => [
   h("h2", {}, "Point at any cell"),
-  h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. A dashed frame is padding. A click keeps the cell, Escape lets it go."),
-  app.network.answer !== null && app.explains ? h("p", {}, "Click a class at the end to see why the answer is not that one.") : null,
+  h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. Blue: what it reads; green: what it reaches; dashed: padding. Rows, columns and maps are counted from 0."),
+  h("p", {}, `A click keeps the cell, Escape lets it go.${app.pad ? " In the pad, Delete clears the drawing." : ""}`),
+  app.network.answer !== null && app.explains ? h("p", {}, `Click ${app.pad ? "a digit" : "an answer"} ${app.plane.wide ? "at the right" : "at the end"} to see why the answer is not that one.`) : null,
 ];
 
 /** What is true of the whole page. */
@@ -357,7 +412,7 @@ function aboutPage(network, values, data) {
   const theirs = far === null ? "" : `; what ${data.framework} returned differs by at most ${far === 0 ? "0" : far.toExponential(1)}`;
   const first = data.outputs > 1 ? ` The answer is the first of ${data.outputs} outputs.` : "";
   const boxes = network.isWhole ? "" : " A layer that this page does not compute shows what the model computed.";
-  return `${numbers} numbers, computed here: sums in float64, each rounded once to ${data.dtype}${theirs}.${first}${boxes} ${data.note}`;
+  return `${numbers} numbers, computed here: sums in float64, each rounded once to ${data.dtype}${theirs}.${first}${boxes}`;
 }
 
 /** How far the scores are from those that the model returned. */

@@ -2,22 +2,23 @@
 
 import { chances, ranked } from "./network_numbers.js";
 import { cellsOf, outline, reachedBy, readsOf } from "./network_reach.js";
-import { brief } from "./numbers.js";
+import { brief, short } from "./numbers.js";
 
 const WIDEST = 44; // pixels of a line that is the whole positive pile
+const PERCENTS = ["percent among these ten:", "a scribble gets one, too"];
 
 /** The text of an SVG's content. */
 export function marksOf(app) {
   const { plane, flip } = app;
   const parts = plane.places.flatMap((place, k) => titles(app, k, place));
-  if (app.why) parts.push(...ways(app));
-  else if (app.cell) parts.push(...windows(app));
-  if (flip?.cell) parts.push(frame(plane.places[0], [[flip.cell[1], flip.cell[2]]], flip.cell[3], "mark"), ring(plane.middle(flip.cell)));
+  if (app.cell) parts.push(...windows(app));
+  else if (app.why) parts.push(...ways(app));
+  if (flip?.cell) parts.push(ring(plane.middle(flip.cell), short(flip.to * plane.unit)));
   return parts.join("");
 }
 
 function titles(app, k, place) {
-  const { plane, network, scores } = app;
+  const { plane, network, scores, isBlank } = app;
   const { wide } = plane;
   const column = network.columns[k];
   const isRead = app.pad && !k;
@@ -30,22 +31,24 @@ function titles(app, k, place) {
     ? [label(x, y, name), ...note.slice(0, 2).map((line, i) => label(x, y + 17 + 15 * i, cut(line), "faint"))]
     : [label(x, y, `${name} <tspan class="faint">${k ? cut(note.join(", ")) : ""}</tspan>`)];
   if (!place.bars) return parts;
-  const shares = plane.hasChances ? chances(scores) : null;
-  const [best] = ranked(scores);
+  const shares = plane.hasChances && !isBlank ? chances(scores) : null;
+  const [best] = isBlank ? [null] : ranked(scores);
   for (const c of plane.classes(scores)) {
     const at = place.maps.get(c);
     const strong = c === best ? "best" : "";
     if (!wide) parts.push(label(at.x + place.cell / 2, at.y + 14, c, strong, "middle"));
     else {
-      const chance = shares ? ` <tspan class="faint">${percent(shares[c])}</tspan>` : "";
+      const chance = shares ? ` <tspan class="faint">${asText(percent(shares[c]))}</tspan>` : "";
       parts.push(label(at.x + 2, at.y + place.cell / 2 + 5, c, strong), label(at.x + place.width, at.y + place.cell / 2 + 5, `${brief(Number(scores[c].toPrecision(3)))}${chance}`, strong, "end"));
     }
   }
+  if (app.pad) parts.push(...(wide ? PERCENTS : [PERCENTS.join(" ")]).map((line, i) => label(wide ? place.at + place.width : 0, place.below + 15 * i, line, "faint", wide ? "end" : "start")));
   return parts;
 }
 
 /** The windows of the selected cell back to the input, and all that it reaches. */
-function windows({ network, plane, cell }) {
+function windows(app) {
+  const { network, plane, cell } = app;
   const [k, row, col, channel] = cell;
   const { masks, spans } = readsOf(network, cell);
   const ahead = reachedBy(network, cell);
@@ -64,18 +67,22 @@ function windows({ network, plane, cell }) {
       }
     }
   }
-  if (!plane.places[k].bars && plane.places[k].maps.has(channel)) parts.push(frame(plane.places[k], [[row, col]], channel, "mark"));
+  if (!plane.places[k].bars && plane.places[k].maps.has(channel)) parts.push(frame(plane.places[k], [[row, col]], channel, "mark"), mapName(app, plane.places[k], cell));
   return parts;
 }
 
 /** The lines of the question. */
-function ways({ plane, why, network }) {
+function ways(app) {
+  const { plane, why, network, lit } = app;
   const parts = [];
+  const behind = new Set(); // cells that the lit line comes from; each line stands before those behind it
+  for (const line of why.lines) if (line === lit || behind.has(String(line.to))) behind.add(String(line.from));
   for (const line of why.lines.toSorted((a, b) => a.share - b.share)) {
     const ends = [plane.middle(line.from), plane.middle(line.to)];
     if (!ends[0] || !ends[1]) continue;
-    parts.push(wire(plane, ...ends, "way", Math.max(0.8, WIDEST * line.share)));
+    parts.push(wire(plane, ...ends, behind.has(String(line.from)) ? "way lit" : "way", Math.max(0.8, WIDEST * line.share)));
     parts.push(frame(plane.places[line.from[0]], [[line.from[1], line.from[2]]], line.from[3], "mark thin"));
+    if (line.to[0] === network.answer) parts.push(mapName(app, plane.places[line.from[0]], line.from));
   }
   const end = plane.middle([network.answer, 0, 0, why.win]);
   const drawn = why.lines.filter((line) => line.to[0] === network.answer).reduce((sum, line) => sum + line.share, 0);
@@ -93,9 +100,20 @@ function wire(plane, from, to, name, width) {
 export const asText = (words) => words.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** A share in percent. */
-export const percent = (share) => `${(100 * share).toFixed(share > 0.0995 && share < 0.9995 ? 0 : 1)} %`;
+export function percent(share) {
+  if (share > 0.9995 && share < 1) return ">99.9 %";
+  return `${(100 * share).toFixed(share === 1 || (share > 0.0995 && share < 0.9945) ? 0 : 1)} %`;
+}
+
 const label = (x, y, words, name = "", anchor = "start") => `<text x="${x}" y="${y}" class="${name}" text-anchor="${anchor}">${words}</text>`;
-const ring = (at) => `<circle class="mark" cx="${at[0]}" cy="${at[1]}" r="16"/>`;
+const ring = ([x, y], words) => `<circle class="mark" cx="${x}" cy="${y}" r="16"/>${label(x, y + 5, words, "best", "middle")}`;
+
+/** The number of a cell's map, on its upper edge. */
+function mapName({ network, plane: { wide } }, { maps, width, bars }, [k, , , channel]) {
+  const { rows, cols, channels } = network.columns[k];
+  const at = !bars && rows * cols > 1 && channels > 1 && maps.get(channel);
+  return at ? label(at.x + width / 2, at.y + (wide ? -1 : 9), `map ${channel}`, "map-name", "middle") : "";
+}
 
 /** The outline of cells of a map. */
 function frame({ maps, cell }, cells, channel, name) {

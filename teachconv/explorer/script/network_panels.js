@@ -57,7 +57,8 @@ export function cellPanel(app, cell) {
   const [k] = cell;
   const column = network.columns[k];
   const value = values[k][network.position(cell)];
-  const head = h("h2", {}, `${placeName(network, cell)} = `, h("output", {}, full(value)));
+  const read = app.pad && !k ? `${value * app.plane.unit} of ${app.plane.unit}, read as ` : "";
+  const head = h("h2", {}, `${placeName(network, cell)} = `, h("output", {}, read + full(value)));
   if (!k || column.kind === "box") return [head, k ? h("p", {}, `${column.word} is not computed on this page: the numbers are those that the model computed.`) : reachText(network, cell), k ? mapTable(app, cell) : null];
   const { list, bias } = network.taps(cell, values);
   const { sum, stages, winner } = network.evaluated(cell, values);
@@ -77,7 +78,7 @@ export function cellPanel(app, cell) {
     column.filters || column.kind === "add" ? piles(products, ["plus", "minus"]) : null,
     h("p", { class: "said" }, said),
     column.windows ? grids(column, cell, list, winner) : null,
-    app.opens(column) ? h("p", {}, h("button", { type: "button", class: "open-call", onclick: () => app.openCall(cell) }, "open this layer's call")) : null,
+    app.opens(column) ? h("p", {}, h("button", { type: "button", class: "open-call", onclick: () => app.openCall(cell) }, "this layer alone")) : null,
     mapTable(app, cell),
   ];
 }
@@ -132,7 +133,7 @@ function mapTable(app, [k, row, col, channel]) {
     const share = Math.min(1, Math.abs(value) / (app.plane.scales[k] || 1));
     return h("button", { type: "button", tabindex: "-1", class: r === row && q === col ? "here" : null, title: full(value), style: `--share:${(100 * share).toFixed(0)}%;--tint:var(--${value < 0 ? "below" : "above"})`, onclick: () => app.select([k, r, q, channel]) }, short(value));
   });
-  return h("figure", { class: "map" }, h("figcaption", {}, `this map; full colour at ±${brief(app.plane.scales[k])}`), h("div", { class: "written", style: `grid-template-columns:repeat(${cols},minmax(2.6em,3.2em))` }, cells));
+  return h("figure", { class: "map" }, h("figcaption", {}, `this map; full colour at ±${brief(app.plane.scales[k])}`), h("div", { class: "written", style: `grid-template-columns:repeat(${cols},minmax(2.2em,3.2em))` }, cells));
 }
 
 /** The panel of a question: why one class and not another. */
@@ -145,13 +146,40 @@ export function whyPanel(app, why) {
   const drawn = lines.filter((line) => line.to[0] === network.answer);
   const share = drawn.reduce((sum, line) => sum + line.product, 0) / positive;
   return [
+    closer(app),
     h("h2", {}, `Why ${win} and not `, choose, "? ", h("output", {}, brief(margin))),
     h("p", { class: "faint" }, `the score of ${win} minus that of ${rival}${app.plane.hasChances ? ": softmax sees differences only" : ""}`),
     piles([...list.map(({ product }) => product), bias], ["for", "against"]),
     h("p", {}, `Drawn: the ${drawn.length} strongest of ${plural(list.length, "product")}, `, h("b", {}, `${(100 * share).toFixed(0)} %`), ` of what speaks for ${win}. A line is as wide as its share; the grey stub is the rest.`),
-    h("ol", { class: "ways" }, drawn.map((line) => h("li", {},
+    h("ol", { class: "ways" }, drawn.map((line) => h("li", { onpointerenter: () => app.light(line), onpointerleave: () => app.light(null) },
       h("span", { class: "faint" }, `${placeName(network, line.from)}: value × (weight to ${win} − to ${rival})`), h("br"),
       `${brief(line.value)} × ${brief(line.weight)} = `, h("b", {}, brief(line.product)),
-      `; taken away: ${brief(margin)} → `, h("b", { class: line.without < 0 ? "flips" : null }, brief(line.without))))),
+      `; ${withoutIt(network, line)}: ${brief(margin)} → `, h("b", { class: line.without < 0 ? "flips" : null }, brief(line.without))))),
   ];
+}
+
+/** What is taken away: the cell of a line, or the one that a pool passes on to it; then the next largest may step in. */
+function withoutIt({ columns }, { from: [k], origin, instead }) {
+  return instead ? `without this cell of ${columns[origin[0]].name}, ${columns[k].name} passes ${brief(instead)} instead` : "without it";
+}
+
+const closer = (app) => h("button", { type: "button", class: "shut", onclick: () => app.leave() }, "close");
+
+/** The panel of the least change: the search, then what it found, which can be tried. */
+export function flipPanel(app, flip) {
+  return [
+    closer(app),
+    h("h2", {}, "What would change its mind?"),
+    h("p", {}, flipText(app, flip)),
+    flip.cell ? h("p", {}, h("button", { type: "button", class: "try", onclick: () => app.tryIt() }, flip.tried ? "back" : "try it")) : null,
+  ];
+}
+
+/** The least change in words. */
+export function flipText({ network, plane: { unit } }, { cell, to, was, says, tries, ahead, flips, win, words }) {
+  if (!cell) return words;
+  const map = network.columns[0].channels > 1 ? `, map ${cell[3]}` : "";
+  const change = `row ${cell[1]}, column ${cell[2]}${map} from ${brief(was * unit)} to ${brief(to * unit)}`;
+  if (flips) return `The least change: ${change}, and it says ${says}.`;
+  return `No single cell does (${tries.toLocaleString("en")} changes tried). The nearest: ${change} leaves ${win} ahead of ${says} by ${brief(Number(ahead.toPrecision(2)))}.`;
 }

@@ -7,6 +7,7 @@ import { range } from "./python.js";
 
 const TOP = 58; // pixels of the titles
 const WIDE_SIDES = { between: 26, bars: 190 }; // pixels between two columns, and of the answer
+const NOTE = 32; // pixels of what stands below the answer of a pad
 const TIGHT_SIDES = { between: 14, bars: 146 }; // the same, tight
 export const TIGHT = 860; // pixels of a width with less room
 const PAD_CAPTION = 22; // pixels
@@ -55,7 +56,7 @@ export class Plane {
     const left = wide ? Math.max(pad.width, 1) : 0;
     const side = this.inputSide(input, room, height, wide, pad);
     const first = Math.max(wide ? left : pad.height, side) + 4;
-    const { between, bars } = !wide ? { between: 24, bars: 64 } : width < TIGHT ? TIGHT_SIDES : WIDE_SIDES;
+    const { between, bars } = !wide ? { between: 24, bars: pad.height ? 64 + NOTE / 2 : 64 } : width < TIGHT ? TIGHT_SIDES : WIDE_SIDES;
     const ends = answer === null ? 0 : bars;
     const free = (wide ? width : height) - first - ends - (inner.length + (answer === null ? 0 : 1)) * between - (wide || pad.height ? 0 : PAD_CAPTION);
     const [one, most] = this.fitted(inner, room, free, wide);
@@ -67,7 +68,7 @@ export class Plane {
     for (const k of columns.keys()) {
       if (!k) continue;
       if (k === answer) {
-        this.places[k] = this.placeBars(at, room, wide, width, bars);
+        this.places[k] = this.placeBars(at, pad.height ? room - NOTE : room, wide, width, bars);
         at += ends + air;
         continue;
       }
@@ -149,7 +150,7 @@ export class Plane {
   placeBars(at, room, wide, width, bars) {
     const count = Math.min(CLASSES, this.network.columns[this.network.answer].channels);
     const cell = wide ? Math.min(64, (room - GAP) / count) : width / count;
-    return { bars: true, maps: new Map(), cell, at, end: at + bars, count, width: wide ? bars : cell, height: wide ? cell : 60, left: 0 };
+    return { bars: true, maps: new Map(), cell, at, below: 14 + (wide ? TOP + count * cell : at + 60), end: at + bars, count, width: wide ? bars : cell, height: wide ? cell : 60, left: 0 };
   }
 
   /** The classes whose bars are shown, in their order; the places of the bars follow. */
@@ -184,8 +185,8 @@ export class Plane {
     return [at.x + (col + 0.5) * cell, at.y + (row + 0.5) * cell];
   }
 
-  /** Paint all maps. */
-  paint(values) {
+  /** Paint all maps; `isBlank`: there is nothing to answer to. */
+  paint(values, isBlank) {
     const pen = this.canvas.getContext("2d");
     const ratio = devicePixelRatio || 1;
     this.colours ??= signColours(this.canvas, ["above", "below", "line", "soft", "ink", "paper", "mark"]); // each asks for the page's style
@@ -205,7 +206,7 @@ export class Plane {
       }
       if (place.cell >= (k ? NUMBERED : LEAST_NUMBERED)) this.number(pen, k, values[k], ink, paper);
     }
-    if (this.network.answer !== null) this.paintBars(pen, values[this.network.answer], above, mark);
+    if (this.network.answer !== null) this.paintBars(pen, values[this.network.answer], isBlank, above, mark);
   }
 
   /** A column's maps below each other, a pixel for each cell. */
@@ -245,14 +246,15 @@ export class Plane {
     }
   }
 
-  paintBars(pen, scores, above, mark) {
+  paintBars(pen, scores, isBlank, above, mark) {
     const shares = this.shares(scores);
     const [best] = ranked(scores);
-    for (const c of this.classes(scores)) {
+    const shown = this.classes(scores);
+    for (const c of isBlank ? [] : shown) {
       const { maps, cell, width } = this.places[this.network.answer];
       const { x, y } = maps.get(c);
       pen.fillStyle = c === best ? mark : above;
-      if (this.wide) pen.fillRect(x + 26, y + cell * 0.22, Math.max(1, (width - 122) * shares[c]), cell * 0.56);
+      if (this.wide) pen.fillRect(x + 26, y + cell * 0.22, Math.max(1, (width - 128) * shares[c]), cell * 0.56);
       else pen.fillRect(x + 4, y + 58 - Math.max(1, 36 * shares[c]), width - 8, Math.max(1, 36 * shares[c]));
     }
   }

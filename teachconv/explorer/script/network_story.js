@@ -34,7 +34,7 @@ export function caption(app) {
   if (app.step === null) return null;
   const button = (words, label, to) => h("button", { type: "button", "aria-label": label, onclick: () => goTo(app, to) }, words);
   return h("div", { class: "story" },
-    h("p", { role: "status" }, h("b", {}, `${app.step + 1}/${STORY.length} `), STORY[app.step][0]),
     button("←", "previous step", app.step - 1),
-    button(app.step + 1 < STORY.length ? "→" : "✓", "next step", app.step + 1));
+    button(app.step + 1 < STORY.length ? "→" : "✓", "next step", app.step + 1),
+    h("p", { role: "status" }, h("b", {}, `${app.step + 1}/${STORY.length} `), STORY[app.step][0]));
 }

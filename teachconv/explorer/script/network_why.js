@@ -33,8 +33,10 @@ export function explained(network, values, win, asked) {
   const positive = positivePile(list, bias);
   const lines = waysInto(network, values, [answer, 0, 0, win], list, positive, 1, 0);
   for (const line of lines.filter(({ to }) => to[0] === answer)) {
-    const without = network.forward(values[0], originOf(network, values, line.from))[answer];
-    line.without = without[win] - without[rival];
+    line.origin = originOf(network, values, line.from);
+    const without = network.forward(values[0], line.origin);
+    line.instead = without[line.from[0]][network.position(line.from)];
+    line.without = without[answer][win] - without[answer][rival];
   }
   return { win, rival, margin: scores[win] - scores[rival], lines, list, bias, positive };
 }
@@ -64,7 +66,8 @@ function originOf(network, values, cell) {
 }
 
 /**
- * The least change of one input cell with which another class wins, found by trying all of them from the smallest; `cell` is null if none does.
+ * The least change of one input cell with which another class wins, found by trying all of them from the smallest; if none does, the one that leaves
+ * the winner least ahead. `says` is the class that wins then, or comes next, and `ahead` how far the winner is ahead of it.
  * @param {(tried: number, all: number) => boolean} goOn told from time to time; whether to go on
  */
 export async function leastChange(network, input, [, least, most], goOn) {
@@ -74,20 +77,25 @@ export async function leastChange(network, input, [, least, most], goOn) {
   const levels = (performance.now() - start) * input.length * LEVELS > PATIENCE ? 1 : LEVELS;
   const tries = [];
   for (let i = 0; i < input.length; i++) {
-    for (let n = 0; n <= levels; n++) tries.push([i, low + ((high - low) * n) / levels]);
+    for (let n = 0; n <= levels; n++) tries.push([i, network.rounded(low + ((high - low) * n) / levels)]);
   }
   const size = ([i, to]) => Math.abs(to - input[i]);
-  tries.sort((a, b) => size(a) - size(b));
+  const changes = tries.filter((one) => size(one) > 0).sort((a, b) => size(a) - size(b));
+  let nearest = null;
   start = performance.now();
-  for (const [n, [i, to]] of tries.entries()) {
+  for (const [n, [i, to]] of changes.entries()) {
     const changed = input.slice();
     changed[i] = to;
-    const [says] = ranked(network.forward(changed)[network.answer]);
-    if (says !== win) return { cell: network.cellAt(0, i), to: changed[i], was: input[i], says, tries: n + 1, win };
+    const scores = network.forward(changed)[network.answer];
+    const says = ranked(scores).find((c) => c !== win);
+    const ahead = scores[win] - scores[says];
+    const flips = ranked(scores)[0] !== win;
+    if (flips || !nearest || ahead < nearest.ahead) nearest = { cell: network.cellAt(0, i), to, was: input[i], says, ahead, flips, win, tries: changes.length, input, changed };
+    if (flips) return nearest;
     if (performance.now() - start < PAUSE) continue;
-    if (!goOn(n, tries.length)) return null;
+    if (!goOn(n, changes.length)) return null;
     await new Promise((done) => { setTimeout(done); });
     start = performance.now();
   }
-  return { cell: null, to: 0, was: 0, says: win, tries: tries.length, win };
+  return nearest;
 }

@@ -89,33 +89,32 @@ function shape(tag, attributes, ...children) {
 }
 
 const PLAIN = "position:static;width:100%;display:block"; // wherever the page puts other drawings
-const KEYS = "Keys: arrows move the pen, Space lowers or lifts it, Backspace removes a stroke, Escape clears.";
+export const KEYS = "Keys: arrows move the pen, Space lowers or lifts it, Backspace removes a stroke, Delete clears.";
 /** The colour of a number on its cell: of black and white the one that is easier to read, on light paper and on dark. */
 const readable = (count) => (count < 8 ? "light-dark(#000, #fff)" : count < 10 ? "#000" : "light-dark(#fff, #000)");
 
 /**
  * Insert a pad and what the network reads into an element.
  *
- * `onInput` is called at each change with what the network takes (`asInput` of `inkOf`), and `onFirstTouch` once, before the reader's first
- * stroke. A stroke of the reader takes the place of what `draw` drew.
+ * `onInput` is called at each change with what the network takes (`asInput` of `inkOf`), `onFirstTouch` before a stroke of the reader that takes
+ * the place of what `draw` drew, and `onKeys` as the reader draws with keys (true) or with a pointer (false).
  * @param {Element} element
- * @param {{onInput?: (values: Float64Array) => void, onFirstTouch?: () => void}} handlers
+ * @param {{onInput?: (values: Float64Array) => void, onFirstTouch?: () => void, onKeys?: (used: boolean) => void}} handlers
  * @returns {{draw: (strokes: Stroke[]) => void, clear: () => void, strokes: () => Stroke[]}}
  */
-export function pad(element, { onInput, onFirstTouch } = {}) {
-  const made = new Pad(onInput, onFirstTouch);
+export function pad(element, handlers = {}) {
+  const made = new Pad(handlers);
   element.append(...made.figures);
   return { draw: (strokes) => made.set(strokes), clear: () => made.set([]), strokes: () => structuredClone(made.strokes) };
 }
 
 class Pad {
-  constructor(onInput, onFirstTouch) {
-    this.onInput = onInput;
-    this.onFirstTouch = onFirstTouch;
+  constructor(handlers) {
+    this.handlers = handlers;
     /** @type {Stroke[]} */
     this.strokes = [];
     this.counts = inkOf([]);
-    this.isOwn = true; // whether the reader drew them
+    this.isOwn = false; // whether the reader drew them
     this.pen = null; // the pointer that draws, "keys", or null
     this.at = [0.5, 0.5]; // where the arrow keys have moved the pen
     this.frame = 0;
@@ -130,7 +129,7 @@ class Pad {
     });
     this.reading = shape("svg", { class: "reading", viewBox: `0 0 ${READ} ${READ}`, role: "img", style: PLAIN }, ...this.cells.flatMap(({ ground, text }) => [ground, text]));
     this.figures = [
-      h("figure", { class: "pad drawing" }, h("figcaption", {}, "what you draw"), this.surface, h("p", { class: "keys" }, KEYS)),
+      h("figure", { class: "pad drawing" }, h("figcaption", {}, "what you draw"), this.surface),
       h("figure", { class: "pad" }, h("figcaption", {}, "what the network reads: ink in each block of 4 × 4"), this.reading),
     ];
     this.listen();
@@ -144,7 +143,7 @@ class Pad {
       event.preventDefault();
       this.surface.focus({ preventScroll: true });
       this.surface.setPointerCapture(event.pointerId);
-      this.spot.setAttribute("visibility", "hidden");
+      this.usesKeys(false);
       this.begin(event.pointerId, this.placeOf(event));
     });
     on("pointermove", (event) => {
@@ -161,6 +160,11 @@ class Pad {
     });
   }
 
+  usesKeys(used) {
+    this.spot.setAttribute("visibility", used ? "visible" : "hidden");
+    this.handlers.onKeys?.(used);
+  }
+
   /** The place of a pointer on the pad; outside of the pad, the nearest one on it. */
   placeOf({ clientX, clientY }) {
     const { left, top, width, height } = this.surface.getBoundingClientRect();
@@ -169,14 +173,14 @@ class Pad {
 
   press(event) {
     const [x, y] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] ?? [0, 0];
-    if (event.ctrlKey || event.metaKey || event.altKey || !(x || y || [" ", "Backspace", "Escape"].includes(event.key))) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !(x || y || [" ", "Backspace", "Delete"].includes(event.key))) return;
     event.preventDefault();
     event.stopPropagation(); // the page has keys of its own
     if (x || y) this.at = onPad([this.at[0] + x * KEY_STEP, this.at[1] + y * KEY_STEP]);
-    this.spot.setAttribute("visibility", "visible");
+    this.usesKeys(true);
     if (event.key === " " && this.pen === null) this.begin("keys", this.at);
     else if (event.key === " ") this.lift();
-    else if (event.key === "Escape") this.set([]);
+    else if (event.key === "Delete") this.set([]);
     else if (event.key === "Backspace") this.set(this.strokes.slice(0, -1), this.isOwn);
     else if (this.pen === "keys") {
       this.move(this.at);
@@ -187,9 +191,10 @@ class Pad {
 
   /** Lower a pen, the reader's. */
   begin(pen, place) {
-    this.onFirstTouch?.();
-    this.onFirstTouch = null;
-    if (!this.isOwn) this.strokes = [];
+    if (!this.isOwn) {
+      this.handlers.onFirstTouch?.();
+      this.strokes = [];
+    }
     this.isOwn = true;
     this.pen = pen;
     this.strokes.push([]);
@@ -220,7 +225,7 @@ class Pad {
   /** Say what the network takes now, and draw it with the next frame. */
   tell() {
     this.counts = inkOf(this.strokes);
-    this.onInput?.(asInput(this.counts));
+    this.handlers.onInput?.(asInput(this.counts));
     this.paintSoon();
   }
 
