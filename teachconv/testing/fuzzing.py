@@ -411,12 +411,11 @@ def _shrunk(
         for kind in of
     ]
     lines[:-1] = [line.removesuffix(".check()") for line in lines[:-1]]  # which are there to be run alone
+    beside = ("nearest: ", ALONE, *["none of the usual mistakes"] * bool(named))  # a name of the larger call
     for place, row in enumerate(failed):
         if row.diagnosis is None or row.diagnosis.code not in named:  # the small call alone suggests it
             remarks = row.note.split("; ")
-            left = [
-                one for one in remarks if not one.startswith(("nearest: ", ALONE)) and ONE_CELL not in one
-            ]
+            left = [one for one in remarks if not one.startswith(beside) and ONE_CELL not in one]
             row = replace(row, diagnosis=None, note="; ".join(left))
         failed[place] = replace(row, note="; ".join(filter(None, [row.note, *notes, *lines])))
     return failed
