@@ -84,7 +84,9 @@ def write_files(app, error):
     text = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
     (Path(app.outdir) / "_static" / "excerpts.js").write_text(f"const EXCERPTS={text};\n", encoding="utf-8")
     for old, new in MOVED.items():
-        (Path(app.outdir) / f"{old}.html").write_text(moved(old, new), encoding="utf-8")
+        page = Path(app.outdir) / f"{old}.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(moved(old, new), encoding="utf-8")
     if ADDRESS:
         addresses = [ADDRESS + app.builder.get_target_uri(name) for name in names]
         (Path(app.outdir) / "sitemap.xml").write_text(sitemap(addresses), encoding="utf-8")

@@ -99,6 +99,7 @@ DOORS = {
     "Check a kernel": "howto/find_a_bug_in_your_kernel",
     "See how TensorFlow executes": "explanation/how_tensorflow_executes",
     "Understand why": "explanation/index",
+    "Teach a course": "teach/index",
 }
 
 
