@@ -64,6 +64,10 @@ def explore(
     if not inspect.isroutine(op):
         if story is not None:
             raise ArgumentTypeError("story is for the picture of a call; op is a model")
+        if len(args) > 1 or kwargs.keys() - {"x"}:
+            raise ArgumentTypeError(
+                f"op must be a function, such as tc.conv2d, or a model, which takes x alone; got {brief(op)}"
+            )
         return NetworkExplorer(op, *args, at=at, budget=budget, **kwargs)
     if is_one_of(op, nn_ops.RESOLVERS):
         nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant

@@ -509,10 +509,8 @@ def _check_algorithms(name: str, algorithms: Any) -> None:
 @lru_cache(maxsize=1)
 def _best_backend() -> str:
     """cython; or numpy if it is not compiled, with a warning once, unless the wheel is pure on purpose."""
-    from ..backends import cython_backend
-
     problem = backends.why_not("cython")
-    if problem and not cython_backend.left_out():
+    if problem and not sys.modules[backends.TABLE["cython"]].left_out():
         stack = enumerate(walk_stack(sys._getframe()), 1)
         outside = (n for n, (frame, _) in stack if not frame.f_globals["__name__"].startswith("teachconv."))
         silent = "tc.set_backend('numpy') chooses it without this warning"
