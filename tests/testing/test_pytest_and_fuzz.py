@@ -155,7 +155,7 @@ def planted(change):
     """A convolution with a bug: it changes the result where a condition holds."""
 
     def function(x, w, strides, pads, dilations, groups):
-        y = tc.conv2d(x, w, strides, pads, dilations=dilations)
+        y = tc.conv2d(x, w, strides, pads, dilations=dilations, backend="numpy")
         return change(y.copy(), x, w, strides, pads, dilations, groups)
 
     return T.kernel(function)

@@ -131,7 +131,6 @@ def in_every_op() -> None:
     ex.check("same", 3)  # no function
     ex.hint("same", step="2")  # a text
     ex.grade(3)  # no folder
-    tc.explore("conv2d", x, w)  # the name of an op
     tc.explore(tc.conv2d, x, w, at="0000")  # a text
     tc.explore(tc.conv2d, x, w, budget="1 MB")  # a text
     tc.compare(x)  # one model
