@@ -6,9 +6,7 @@ Arrays are given as shapes ("1,8,8,1", filled with seeded numbers) or as .npy fi
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import sys
 from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
@@ -22,7 +20,7 @@ from ..core.dtypes import to_dtype
 from ..data.seeded import DATA, make_array
 from ..running import nn_ops
 from ..support.errors import ArgumentError, brief
-from ..support.files import read_array, reading
+from ..support.files import read_npy
 from ..support.memory import check_memory
 
 OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
@@ -176,12 +174,6 @@ def _seeded(arguments: argparse.Namespace, shape: Sequence[int], name: str) -> n
     dtype = to_dtype(arguments.dtype or "float32")
     check_memory(shape, dtype, _option(name))
     return make_array(tuple(shape), dtype, arguments.data or "integers", name)
-
-
-def read_npy(path: str) -> np.ndarray:
-    """Return the array of an .npy file; the error for a damaged file, an archive or a pickle names it."""
-    with reading(path, "an .npy file of numbers", largest=sys.maxsize), open(path, "rb") as file:
-        return read_array(file, os.fstat(file.fileno()).st_size)
 
 
 def _out_backprop(arguments: argparse.Namespace, op: Any, shapes: Any, kwargs: dict[str, Any]) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from math import isfinite
 
 from ..networks.comparing.models import Comparison, compare
-from .call_arguments import read_npy
+from ..support.files import read_npy
 from .output import show
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 
 from ..backends import BOUNDS
+from ..support.files import read_npy
 from ..support.progress import track
 from ..support.tables import Table, duration, left, number, right
 from ..verification.cases import find_cases
 from ..verification.diffing import check_cases, diff
 from ..verification.reports import DiffReport
-from .call_arguments import add_backends, add_call, read_call, read_npy, refuse_call
+from .call_arguments import add_backends, add_call, read_call, refuse_call
 from .output import show
 from .parsing import add_tolerance
 

@@ -18,8 +18,9 @@ from ..explorer.exploring import explore
 from ..explorer.playgrounds import Playground, playground
 from ..running import nn_ops
 from ..support.errors import ArgumentError, plain
+from ..support.files import read_npy
 from ..support.tables import size
-from .call_arguments import add_call, numbers, padding, read_call, read_npy, refuse_call
+from .call_arguments import add_call, numbers, padding, read_call, refuse_call
 from .output import show
 
 _IMAGES = {  # the name's ending, and Pillow's format; of its others some start a program, as Ghostscript

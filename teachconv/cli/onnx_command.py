@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 
 from ..support.errors import ArgumentError, brief, printable
+from ..support.files import read_npy
 from ..support.progress import during, say
 from ..translation.onnx_models import input_names, onnx_model
-from .call_arguments import numbers, read_npy
+from .call_arguments import numbers
 from .output import show
 
 

@@ -24,14 +24,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..core.arguments import ints_in, padding_in
 from ..data.seeded import make_array
 from ..inspection.images import image_address
 from ..inspection.plotting import window
 from ..running import nn_ops
 from ..support.errors import ArgumentError, check_word
+from ..support.files import read_npy
 from .explorer import Explorer
 from .exploring import explore
 
@@ -87,7 +86,7 @@ def _picture(name: str, options: dict[str, Any], folder: Path) -> Explorer:
     if name == "network":
         if "model" not in options:
             raise ArgumentError("the option :model: must name the file of the network")
-        x = np.load(folder / options["x"], allow_pickle=False) if "x" in options else None
+        x = read_npy(folder / options["x"]) if "x" in options else None
         return explore(folder / options["model"], x, at=options.get("at"))
     words = dict(options)
     for array in ("input", "filters"):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
-from ..support.files import check_size, path_of, read_array, read_arrays, reading
+from ..support.files import check_size, path_of, read_arrays, read_npy, reading
 from ..support.memory import check_bytes
 from ..translation import onnx_models
 from ..translation.onnx_run import run_model
@@ -103,11 +103,7 @@ def arrays_of(model: Any) -> Mapping[str, np.ndarray] | None:
     if isinstance(model, Mapping):
         return {str(name): np.asarray(array) for name, array in model.items()}
     if isinstance(model, (str, Path)) and Path(model).is_dir():
-        found = {}
-        for path in sorted(Path(model).glob("*.npy")):
-            with reading(path, "an .npy file of numbers", "a file", sys.maxsize), open(path, "rb") as file:
-                found[path.stem] = read_array(file, path.stat().st_size)
-        return found
+        return {path.stem: read_npy(path, "a file") for path in sorted(Path(model).glob("*.npy"))}
     if isinstance(model, (str, Path)) and Path(model).suffix.lower() == ".npz":
         with reading(model, "an .npz file of arrays", "a recording", sys.maxsize):
             arrays = read_arrays(Path(model))

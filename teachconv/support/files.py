@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -110,6 +111,12 @@ def read_array(file: IO[bytes], size: int) -> np.ndarray:
         raise ValueError(f"its header claims {claimed:,} bytes of numbers, and the file has {size:,}")
     file.seek(0)
     return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+
+
+def read_npy(path: str | Path, name: str = "path") -> np.ndarray:
+    """Return the array of an .npy file; the error for a damaged file, an archive or a pickle names it."""
+    with reading(path, "an .npy file of numbers", name, sys.maxsize), open(path, "rb") as file:
+        return read_array(file, os.fstat(file.fileno()).st_size)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
