@@ -16,6 +16,7 @@ import numpy as np
 from ..core.geometry import conv2d_geometry, conv2d_transpose_geometry
 from ..data import photo
 from ..explorer import explore
+from ..explorer.digits import draw_a_digit
 from ..inspection.explaining import explain
 from ..inspection.images import png
 from ..inspection.tracing import trace
@@ -62,8 +63,6 @@ def run(arguments: argparse.Namespace) -> int:
     _show("4. Back up: conv2d_transpose with a bilinear filter", back_geometry)
     _show("5. Every backend and algorithm against the reference", report)
     _show("6. The same for the transposed convolution", back_report)
-
-    from ..explorer.digits import draw_a_digit  # its graph loads backends, too
 
     pictures = [
         ("the photograph (CC0, Stefan van der Walt)", image),

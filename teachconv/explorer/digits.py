@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import keras
 from ..data import digits
 from ..networks.walking import walk
 from .network import NetworkExplorer
 from .network_document import largest
 
+if TYPE_CHECKING:
+    from .. import keras
+
 
 def digits_model() -> keras.Model:
     """Return the shipped network as a model of `teachconv.keras`; it returns the chances of ten digits."""
+    from .. import keras  # with the graph and its backends, which a page of one call does not need
+
     weights, layers = digits(), keras.layers
     model = keras.Sequential(
         [
