@@ -10,7 +10,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -44,9 +44,22 @@ class Fault:
     share: float = 0.0
 
 
-def of(diagnosis: Any) -> Fault:
-    """Return a fault of diff's diagnosis; that the shape is another one does not explain the numbers."""
-    return Fault(str(diagnosis), NAMED if diagnosis.code != "output_shape" else 0.0)
+def of(row: Any) -> Fault:
+    """Return the fault of a row of diff that failed; that the shape is another one explains no numbers."""
+    if row.diagnosis:
+        return Fault(str(row.diagnosis), NAMED if row.diagnosis.code != "output_shape" else 0.0)
+    return Fault(f"the result is wrong in {row.where}" if row.where else "another result")
+
+
+def near(one: np.ndarray, other: Any, tolerance: float = 1e-9) -> bool:
+    """Whether two results are the same up to rounding."""
+    return one.shape == np.shape(other) and np.allclose(one, other, tolerance, tolerance)
+
+
+def known(got: np.ndarray, mistakes: Iterable[tuple[str, Any]], tolerance: float = 1e-9) -> Fault | None:
+    """Return the first mistake, a sentence and what it gives, that gives a result; None if none does."""
+    found = (Fault(said, NAMED) for said, wrong in mistakes if near(got, wrong, tolerance))
+    return next(found, None)
 
 
 @dataclass(frozen=True)

@@ -93,9 +93,7 @@ def fault(name, case, seed, got):
         return None
     if got.size and not got.any():
         return checking.Fault("your result is zero everywhere")
-    if row.diagnosis:
-        return checking.of(row.diagnosis)
-    return checking.Fault(f"the result is wrong in {row.where}" if row.where else "another result")
+    return checking.of(row)
 
 
 def fault_of_bias(dout, got):
@@ -103,15 +101,13 @@ def fault_of_bias(dout, got):
     want = dout.sum((0, 2, 3))
     if np.array_equal(want, got):
         return None
-    for said, wrong in (
+    mistakes = (
         ("yours is a mean, not a sum", dout.mean((0, 2, 3))),
         ("the images are not summed", dout.sum((2, 3))),
         ("rows and cols are not summed", dout.sum(0)),
         ("yours has a sum for each image, not for each channel", dout.sum((1, 2, 3))),
-    ):
-        if got.shape == wrong.shape and np.allclose(got, wrong, 1e-12, 1e-12):
-            return checking.Fault(said, checking.NAMED)
-    return checking.Fault(f"right is {want}, and yours is {got}")
+    )
+    return checking.known(got, mistakes, 1e-12) or checking.Fault(f"right is {want}, and yours is {got}")
 
 
 def loops(x, w, b, stride, pad):
