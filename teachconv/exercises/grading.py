@@ -85,11 +85,6 @@ class Grades(tables.Report):
         return tables.Table(tables.left("file", "right", "to look at"), rows, self._headline())
 
 
-def _plain(text: str) -> str:
-    """Return a cell that no spreadsheet reads as a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
-
-
 _NOTHING = "there is no function with the name of a puzzle (a class or async def is none)"
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from importlib import import_module
 from traceback import walk_stack
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -510,7 +511,7 @@ def _check_algorithms(name: str, algorithms: Any) -> None:
 def _best_backend() -> str:
     """cython; or numpy if it is not compiled, with a warning once, unless the wheel is pure on purpose."""
     problem = backends.why_not("cython")
-    if problem and not sys.modules[backends.TABLE["cython"]].left_out():
+    if problem and not import_module(backends.TABLE["cython"]).left_out():
         stack = enumerate(walk_stack(sys._getframe()), 1)
         outside = (n for n, (frame, _) in stack if not frame.f_globals["__name__"].startswith("teachconv."))
         silent = "tc.set_backend('numpy') chooses it without this warning"

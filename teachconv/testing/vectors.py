@@ -76,7 +76,7 @@ def export(
         data: the kinds of numbers.
         x: the layout of the activations; its letters say for how many axes the cases are.
         w: the layout of the filters.
-        scheme: a scheme of `teachconv.quantized`: then the arrays are quantized, four calls for each case, as
+        scheme: a scheme of `teachconv.quantized`: then the arrays are quantized, five calls for each case, as
             those of `kernel`; multipliers and shifts are among the arrays, and there are no bounds.
         types: pairs of dtypes of quantized x and w, as in `kernel`.
         large: whether more than 100 MB may be written.

@@ -62,7 +62,7 @@ class Anchors:
             arrange = arranged(output_of(first, a), output_of(second, b))
             self.found += [Anchor(a, b, arrange)] if arrange else []
         done = {anchor.a for anchor in self.found}
-        sides = [[(n, array) for n, array in _activations(each)] for each in (first, second)]
+        sides = [list(_activations(each)) for each in (first, second)]
         sides[0] = [(n, array) for n, array in sides[0] if n not in done]
         marks = [np.array([_mark(array) for _, array in side]).reshape(-1, 3) for side in sides]
         free = np.ones(len(sides[1]), bool)
@@ -210,11 +210,10 @@ def _views(shape: tuple[int, ...], other: tuple[int, ...]) -> Iterator[Arrange]:
 def _orders(rank: int) -> Iterator[tuple[int, ...]]:
     """Yield orders of axes: first as they are, then with the channels at the other end."""
     plain = tuple(range(rank))
-    yield from (
-        {plain: 0, (0, *plain[2:], 1)[:rank]: 1, (0, rank - 1, *plain[1:-1])[:rank]: 2}
-        if rank > 2
-        else [plain]
-    )
+    likely = [plain]
+    if rank > 2:
+        likely += [(0, *plain[2:], 1), (0, rank - 1, *plain[1:-1])]
+    yield from dict.fromkeys(likely)
     if 1 < rank <= _MOST_AXES:
         yield from permutations(plain)
 

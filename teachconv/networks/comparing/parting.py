@@ -454,10 +454,10 @@ def _result(anchors: Anchors, place: str, ours: Any, theirs: Any) -> Verdict:
         for spread, array, value in zip(anchors.spreads, (one, other), (ours, theirs), strict=True)
     ]
     found = judged(one, way(other), errors[0], None if errors[1] is None else way(errors[1]))
-    return found._replace(
-        code="" if found.same else "result" if found.same is False else "",
-        reason="" if found.same else f"{words}; {found.reason}".rstrip("; "),
-    )
+    if found.same:
+        return found._replace(code="", reason="")
+    code = "result" * (found.same is False)
+    return found._replace(code=code, reason=f"{words}; {found.reason}".rstrip("; "))
 
 
 def _moved(anchors: Anchors, ours: Any, theirs: Any) -> tuple[str, str]:
