@@ -6,6 +6,7 @@ Two arrays count as the same if their bytes are equal, so it does not matter how
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -102,7 +103,7 @@ def arrays_of(model: Any) -> Mapping[str, np.ndarray] | None:
     """
     if isinstance(model, Mapping):
         return {str(name): np.asarray(array) for name, array in model.items()}
-    if isinstance(model, (str, Path)) and Path(model).is_dir():
+    if isinstance(model, (str, Path)) and os.path.isdir(model):
         return {path.stem: read_npy(path, "a file") for path in sorted(Path(model).glob("*.npy"))}
     if isinstance(model, (str, Path)) and Path(model).suffix.lower() == ".npz":
         with reading(model, "an .npz file of arrays", "a recording", sys.maxsize):
@@ -310,7 +311,7 @@ def framework_of(model: Any) -> str:
     if isinstance(model, Mapping):
         return "arrays"
     if isinstance(model, (str, Path)):
-        return "arrays" if Path(model).is_dir() else _FILES.get(Path(model).suffix.lower(), "")
+        return "arrays" if os.path.isdir(model) else _FILES.get(Path(model).suffix.lower(), "")
     if isinstance(model, list):
         return "recording"
     homes = {

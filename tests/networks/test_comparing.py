@@ -286,6 +286,8 @@ def test_nan_is_said_where_it_begins():
         (3, None, "a model must be a torch.nn.Module"),
         ("other.npz", None, "a recording must be a file that recorder.save wrote"),
         ("net.txt", None, "a model must be a torch.nn.Module"),
+        ("x" * 5000, None, "a model must be a torch.nn.Module"),
+        ("x" * 5000 + ".onnx", None, "a must be a file that exists"),
         ("own", None, "x must be an array"),
         ("own", np.zeros(3, "float32"), "x must have the batch first"),
     ],
@@ -297,6 +299,13 @@ def test_bad_input_is_said(a, x, words, tmp_path, monkeypatch):
     model = nets.build("teachconv", maker.parts, maker.input_shape) if a == "own" else a
     with pytest.raises((TypeError, ValueError), match=words):
         tc.compare(model, model, x)
+
+
+def test_inputs_of_other_sizes_are_refused():
+    maker = own_network()
+    model, x = nets.build("teachconv", maker.parts, maker.input_shape), image(maker)
+    with pytest.raises(ValueError, match=r"x must hold as many numbers for a as for b; got .* a has shape"):
+        tc.compare(model, model, (x, np.concatenate([x, x])))
 
 
 def test_an_onnx_file_is_walked_node_by_node():

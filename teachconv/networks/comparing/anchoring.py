@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.dtypes import float_format
+from ...support.errors import ArgumentError
 from ..reading import LAYOUT
 from ..walking import INPUT, Network
 from .judging import relayout
@@ -220,8 +221,10 @@ def _orders(rank: int) -> Iterator[tuple[int, ...]]:
 
 def _beside(first: Network, second: Network) -> Arrange:
     """Return how the second model's input is arranged as the first's."""
-    found = None if first.x.size != second.x.size else arranged(first.x, second.x)
-    return found or (
+    if first.x.size != second.x.size:
+        shapes = f"a has shape {list(first.x.shape)}, b {list(second.x.shape)}"
+        raise ArgumentError(f"x must hold as many numbers for a as for b; got inputs of which {shapes}")
+    return arranged(first.x, second.x) or (
         lambda array: relayout(array, second.axis, first.axis, first.x.ndim).reshape(first.x.shape)
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -180,7 +181,7 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
     (False, 'down', 'padding')
     """
     for name, model in (("a", a), ("b", b)):
-        if framework_of(model) and isinstance(model, (str, Path)) and not Path(model).exists():
+        if framework_of(model) and isinstance(model, (str, Path)) and not os.path.exists(model):
             raise ArgumentError(f"{name} must be a file that exists; got {brief(str(model))}")
     given = x if isinstance(x, (tuple, list)) and len(x) == 2 else (x, None)
     with during("compare"), np.errstate(all="ignore"):  # files hold any numbers; NaN is named
