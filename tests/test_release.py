@@ -20,7 +20,7 @@ spec.loader.exec_module(release)
 
 GOOD = """# Changelog
 
-## [Unreleased]
+## [0.2.0] - not yet dated
 
 ### Added
 
@@ -57,7 +57,7 @@ def test_a_changelog_of_the_form():
     ("old", "new", "problem"),
     [
         ("# Changelog\n", "# News\n", "first line"),
-        ("[Unreleased]", "0.2.0 (unreleased)", "only the first section may be"),
+        ("[0.2.0] - not yet dated", "[Unreleased]", "only the first section may be"),
         ("[0.1.0] - 2026-01-02", "[0.1.0]", "only the first section may be"),
         ("2026-01-02", "2. 1. 2026", "only the first section may be"),
         ("### Added\n\n- One", "- One", "text before the first heading"),
@@ -66,7 +66,7 @@ def test_a_changelog_of_the_form():
         ("### Added\n\n- One", "### Security\n\n- One", "each once, in the order"),
         ("- A fault.\n", "", "does not begin with an item"),
         ("- Another.", "Another.", "belongs to no item"),
-        ("[Unreleased]", "[0.0.9] - 2025-12-31", "latest version does not come first"),
+        ("[0.2.0] - not yet dated", "[0.0.9] - 2025-12-31", "latest version does not come first"),
     ],
 )
 def test_another_form_is_found(old, new, problem):
@@ -79,7 +79,7 @@ def test_a_release_dates_changelog_and_citation():
     changelog, citation = release.dated(GOOD, citation, "0.2.0", "2026-12-24")
     assert list(release.changelog_problems(changelog)) == []
     assert "## [0.2.0] - 2026-12-24\n" in changelog
-    assert "[Unreleased]" not in changelog
+    assert "not yet dated" not in changelog
     assert citation == "title: x\nversion: 0.2.0\ndate-released: 2026-12-24\nlicense: y\n"
 
 

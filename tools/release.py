@@ -1,8 +1,8 @@
 """What has to agree before a release: version, changelog, citation, and files that a reader expects.
 
 Usage: python tools/release.py [date]. Without an argument, for make release-check: prints what does not hold. With
-``date``, for make release: the changelog's [Unreleased] becomes the version that ``teachconv.__version__`` names, of
-today, the citation names both, and the commands that are left to a person are printed.
+``date``, for make release: the changelog's section of ``teachconv.__version__`` gets today's date, the citation
+names both, and the commands that are left to a person are printed.
 """
 
 import datetime
@@ -23,6 +23,7 @@ KINDS = (
 )  # of Keep a Changelog, in its order
 VERSION = r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?"
 DATED = re.compile(rf"\[({VERSION})\] - (\d{{4}}-\d\d-\d\d)(?: \[YANKED\])?")
+NEXT = re.compile(rf"\[({VERSION})\] - not yet dated")
 
 
 def version():
@@ -43,14 +44,14 @@ def changelog_problems(text):
         yield "the first line is not '# Changelog'"
     versions = sections(text, 2)[1]
     if not versions:
-        yield "no section '## [Unreleased]' and no version"
+        yield "no section '## [VERSION] - not yet dated' and none with a date"
     dates = []
     for number, (heading, body) in enumerate(versions):
         found = DATED.fullmatch(heading)
         if found:
             dates.append(found[2])
-        elif number or heading != "[Unreleased]":
-            yield f"'## {heading}' is not '[VERSION] - YYYY-MM-DD', and only the first section may be [Unreleased]"
+        elif number or not NEXT.fullmatch(heading):
+            yield f"'## {heading}' is not '[VERSION] - YYYY-MM-DD', and only the first section may be not yet dated"
         yield from (f"{heading}: {problem}" for problem in section_problems(body))
     if dates != sorted(dates, reverse=True):
         yield f"the latest version does not come first: {', '.join(dates)}"
@@ -83,10 +84,11 @@ def problems():
     yield from (f"CHANGELOG.md: {problem}" for problem in changelog_problems(changelog))
     headings = [heading for heading, _ in sections(changelog, 2)[1]]
     dated = [found[1] for found in map(DATED.fullmatch, headings) if found]
-    if "[Unreleased]" in headings and now in dated:
+    following = [found[1] for found in map(NEXT.fullmatch, headings) if found]
+    if following and now in dated:
         yield f"CHANGELOG.md: {now} is released already; raise __version__ in teachconv/__init__.py"
-    if "[Unreleased]" not in headings and dated[:1] != [now]:
-        yield f"CHANGELOG.md: the first version is {dated[:1]}, and teachconv.__version__ is {now}"
+    if (following or dated)[:1] != [now]:
+        yield f"CHANGELOG.md: the first version is {(following or dated)[:1]}, and teachconv.__version__ is {now}"
     if f"version: {now}\n" not in citation:
         yield f"CITATION.cff: the version is not {now}"
     for name in ("LICENSE", "SECURITY.md", "README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"):
@@ -104,14 +106,14 @@ def git(*arguments):
 
 
 def dated(changelog, citation, now, day):
-    """Return both texts with [Unreleased] as the version of a day.
+    """Return both texts with the version of a day.
 
-    >>> dated("## [Unreleased]\\n", "version: 0.1.0\\n", "0.1.0", "2026-11-22")
+    >>> dated("## [0.1.0] - not yet dated\\n", "version: 0.1.0\\n", "0.1.0", "2026-11-22")
     ('## [0.1.0] - 2026-11-22\\n', 'version: 0.1.0\\ndate-released: 2026-11-22\\n')
     """
     citation = re.sub(r"^date-released: .*\n", "", citation, flags=re.MULTILINE)
     return (
-        changelog.replace("## [Unreleased]\n", f"## [{now}] - {day}\n"),
+        changelog.replace(f"## [{now}] - not yet dated\n", f"## [{now}] - {day}\n"),
         citation.replace(f"version: {now}\n", f"version: {now}\ndate-released: {day}\n"),
     )
 

@@ -173,16 +173,26 @@ class Explorer:
         """Return the picture as the HTML text of one page."""
         return self._page(self.data())
 
-    def _page(self, data: dict[str, Any]) -> str:
-        """Return the page of a document of `data`."""
+    def _page(self, data: dict[str, Any], shared: bool = False) -> str:
+        """Return the page of a document of `data`; ``shared`` as of `page.page`."""
         document, overview = self._document, data["call"]["overview"]
         whole = overview is not None and overview["numbers"] is not None and self._other is None
-        return page(document.call.op.name, dumps(data), self._still, document.function, whole=whole)
+        words: dict[str, Any] = {"whole": whole, "shared": shared}
+        return page(document.call.op.name, dumps(data), self._still, document.function, **words)
 
     def _repr_html_(self) -> str:
+        return self.framed()
+
+    def framed(self, shared: str = "") -> str:
+        """Return the picture in a frame, for the HTML of another page.
+
+        Args:
+            shared: the address of a file with `page.shared_script`, which the pictures of a site share; ""
+                puts the front-end into the picture.
+        """
         still = self._still
         image = f"data:image/svg+xml;base64,{b64encode(still.encode()).decode()}" if still else ""
-        return frame(self.html(), still, repr(self), image)
+        return frame(self._page(self.data(), bool(shared)), still, repr(self), image, shared)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Return the page in its frame, and the static picture for places that show no HTML."""

@@ -54,11 +54,10 @@ class NetworkExplorer(Explorer):
         self._data = NetworkDocument(self.network, scales).data()
         self._data["title"] = title or named or type(model).__name__
         self._data |= {"pad": pad, "note": note, "at": None if at is None else self._cell(at)}
-        self._html = network_page(self._data["title"], dumps(self._data))
-        limit = _PAGE if budget is None else budget
-        if len(self._html) > limit:
+        limit, own = _PAGE if budget is None else budget, len(self.html())
+        if own > limit:
             raise ArgumentError(
-                f"budget must be at least {size(len(self._html))} for the page of this network, all of whose "
+                f"budget must be at least {size(own)} for the page of this network, all of whose "
                 f"weights it holds; got {size(limit)}"
             )
 
@@ -77,12 +76,11 @@ class NetworkExplorer(Explorer):
         path = path_of(path)
         if path.suffix.lower() not in (".html", ".htm"):
             raise ArgumentError(f"path must end in .html: a network has no static picture; got {path.name}")
-        path.write_text(self._html, encoding="utf-8")
+        path.write_text(self.html(), encoding="utf-8")
         return path
 
-    def html(self) -> str:
-        """Return the page as HTML text."""
-        return self._html
+    def _page(self, data: dict[str, Any], shared: bool = False) -> str:
+        return network_page(data["title"], dumps(data), shared)
 
     def data(self) -> dict[str, Any]:
         """Return the JSON document of the page."""

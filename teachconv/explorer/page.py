@@ -65,6 +65,15 @@ _AROUND_A_FRAME = (
     " new MutationObserver(tell).observe(e, { attributes: true });"
     "tell()"
 )
+# a framed page without the front-end gets it from its host: it may load no file itself
+_HANDED_ON = """addEventListener("message", ({{ source, data }}) => {{
+  if (source !== parent || !data?.explorerScript || document.querySelector("script[data-handed]")) return;
+  const script = document.createElement("script");
+  Object.assign(script, {{ type: "module", textContent: data.explorerScript + {run} }});
+  script.dataset.handed = "";
+  document.body.append(script);
+}});"""
+_HANDING_ON = ";this.contentWindow.postMessage({ explorerScript: teachconvExplorer }, '*')"
 # a page of its own in a frame: the document around has its address, and a link opens both as they were left
 _ADDRESS_OF_A_FRAME = (
     ";if (location.hash.includes('&') && !this.dataset.linked) {"
@@ -159,6 +168,12 @@ def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] | None
     )
 
 
+@lru_cache(maxsize=1)
+def shared_script() -> str:
+    """Return a script that holds the front-end of all pictures as text, for pages to hand on."""
+    return f"var teachconvExplorer = {json.dumps(script((*MODULES, 'lens', *NETWORK_MODULES)))};\n"
+
+
 def mistakes() -> str:
     """Return JavaScript that defines ``MISTAKES``: the slips of the table of diagnoses, in its order."""
     rows = [
@@ -216,7 +231,15 @@ def playground_page(home: str = "") -> str:
     return _document("The convolution playground", still, f"{modules}\n{run}")
 
 
-def page(title: str, data: str, still: str, function: str | None = None, *, whole: bool = False) -> str:
+def page(
+    title: str,
+    data: str,
+    still: str,
+    function: str | None = None,
+    *,
+    whole: bool = False,
+    shared: bool = False,
+) -> str:
     """Return the whole page.
 
     Args:
@@ -225,6 +248,7 @@ def page(title: str, data: str, still: str, function: str | None = None, *, whol
         still: HTML that is shown if scripts are disabled.
         function: the function whose calls the page translates, if any.
         whole: whether the page has all numbers of an image, which it then shows whole.
+        shared: whether the page gets the front-end from the document around it, by `frame`.
 
     Returns:
         HTML text.
@@ -234,16 +258,18 @@ def page(title: str, data: str, still: str, function: str | None = None, *, whol
         'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
         f'open(document.getElementById("explorer"), data{", lens" if whole else ""});'
     )
-    modules = script((*MODULES, "lens") if whole else MODULES, (function,) if function else ())
-    return _document(f"{title}: the conv explorer", still, f"{modules}\n{run}", holder)
+    modules, functions = (*MODULES, "lens") if whole else MODULES, (function,) if function else ()
+    module = _HANDED_ON.format(run=json.dumps(run)) if shared else f"{script(modules, functions)}\n{run}"
+    return _document(f"{title}: the conv explorer", still, module, holder)
 
 
-def network_page(title: str, data: str) -> str:
+def network_page(title: str, data: str, shared: bool = False) -> str:
     """Return the page of a network.
 
     Args:
         title: the page's title.
         data: the network as JSON, escaped for a script element.
+        shared: as of `page`.
 
     Returns:
         HTML text.
@@ -254,8 +280,9 @@ def network_page(title: str, data: str) -> str:
         'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
         'openNetwork(document.getElementById("explorer"), data);'
     )
-    modules = script((*MODULES, *NETWORK_MODULES), ("tensorflow.conv2d",))
-    return _document(title, still, f"{modules}\n{run}", holder, _asset("network.css"))
+    whole = (*MODULES, *NETWORK_MODULES), ("tensorflow.conv2d",)
+    module = _HANDED_ON.format(run=json.dumps(run)) if shared else f"{script(*whole)}\n{run}"
+    return _document(title, still, module, holder, _asset("network.css"))
 
 
 def _document(title: str, still: str, module: str, data: str = "", more_style: str = "") -> str:
@@ -272,7 +299,7 @@ def _document(title: str, still: str, module: str, data: str = "", more_style: s
     )
 
 
-def frame(html: str, still: str, label: str, image: str = "") -> str:
+def frame(html: str, still: str, label: str, image: str = "", shared: str = "") -> str:
     """Return a page in a sandboxed frame, which runs scripts but has no access to the document around it.
 
     Args:
@@ -280,12 +307,16 @@ def frame(html: str, still: str, label: str, image: str = "") -> str:
         still: HTML that is shown if scripts are disabled.
         label: the frame's title.
         image: the address of an image that is shown in places that remove frames, such as GitHub.
+        shared: the address of a file with `shared_script`, for a page made with ``shared``.
 
     Returns:
         HTML text.
     """
     source = f'sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}"'
-    return _frame(source, _AROUND_A_FRAME, still, label, image)
+    if not shared:
+        return _frame(source, _AROUND_A_FRAME, still, label, image)
+    framed = _frame(source, _AROUND_A_FRAME + _HANDING_ON, still, label, image)
+    return f'<script src="{escape(shared)}"></script>{framed}'
 
 
 def frame_of(address: str, label: str) -> str:

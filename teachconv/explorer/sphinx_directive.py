@@ -23,6 +23,7 @@ from __future__ import annotations
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from ..core.arguments import ints_in, padding_in
 from ..data.seeded import make_array
@@ -33,11 +34,14 @@ from ..support.errors import ArgumentError, check_word
 from ..support.files import read_npy
 from .explorer import Explorer
 from .exploring import explore
+from .page import shared_script
 
 # which builders show what: the builders of HTML run scripts, but a reader of EPUB may not
 _SCRIPTS, _TEXT = "html and not epub", "text or man"
 _IMAGES = "not (html or text or man) or epub"
 _DPI = 200  # of the image, for print
+_SCRIPT = "_static/teachconv-explorer.js"  # holds the front-end of all pictures of the site
+_PLACE = f"teachconv:{_SCRIPT}"  # stands for its address until the page's own is known
 
 _OPS = {op.name: function for op, function in nn_ops.FUNCTIONS.items() if not op.is_gradient}
 
@@ -65,11 +69,11 @@ def _directive() -> Any:
                 picture = _picture(self.arguments[0], self.options, folder)
             except (ValueError, TypeError, IndexError, OSError) as error:
                 raise self.error(f"teachconv: {error}") from error
-            page = nodes.raw("", picture._repr_html_(), format="html")
             if not hasattr(self.state.document.settings, "env"):  # docutils alone, without Sphinx's builders
-                return [page]
+                return [nodes.raw("", picture.framed(), format="html")]
             from sphinx.addnodes import only
 
+            page = nodes.raw("", picture.framed(_PLACE), format="html")
             text = str(picture._explained or picture)
             table = nodes.literal_block(text, text, language="none")
             address = image_address(_png(picture))
@@ -107,7 +111,31 @@ def _png(picture: Explorer) -> bytes | None:
     return written.getvalue() or None
 
 
+def _address(app: Any, document: Any, name: str) -> None:
+    """Write the script's address, as a page has it, into the pictures of the page."""
+    if app.builder.format != "html":
+        return
+    from docutils import nodes
+    from sphinx.util.osutil import relative_uri
+
+    address = (
+        f"{relative_uri(app.builder.get_target_uri(name), _SCRIPT)}?v={crc32(shared_script().encode()):x}"
+    )
+    for node in [node for node in document.findall(nodes.raw) if _PLACE in node.astext()]:
+        node.replace_self(nodes.raw("", node.astext().replace(_PLACE, address), format="html"))
+
+
+def _write_script(app: Any, error: Exception | None) -> None:
+    """Write the script into the finished site."""
+    if error is None and app.builder.format == "html":
+        path = Path(app.outdir, _SCRIPT)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(shared_script(), encoding="utf-8")
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the directive with Sphinx."""
     app.add_directive("teachconv", _directive())
+    app.connect("doctree-resolved", _address)
+    app.connect("build-finished", _write_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,6 +10,8 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
+from browser import Page, needs_browser
+from explorer_pages import wait_for
 
 from teachconv.explorer import sphinx_directive
 
@@ -25,7 +27,10 @@ def rendered():
     class Sphinx:
         add_directive = staticmethod(directives.register_directive)
 
-    assert sphinx_directive.setup(Sphinx)["parallel_read_safe"]
+        def connect(self, *_):
+            """Builders are Sphinx's."""
+
+    assert sphinx_directive.setup(Sphinx())["parallel_read_safe"]
     quiet = {"halt_level": 3, "report_level": 3, "warning_stream": "", "embed_stylesheet": False}
     writers = pytest.importorskip("docutils.writers.html5_polyglot")
     return lambda text: core.publish_parts(text, writer=writers.Writer(), settings_overrides=quiet)["body"]
@@ -86,8 +91,9 @@ def built(tmp_path_factory):
     """A function from a builder's name to the folder of what it wrote; a warning is an error."""
     pytest.importorskip("sphinx", reason="the builders are Sphinx's")
     folder = tmp_path_factory.mktemp("sphinx")
-    (folder / "in").mkdir()
+    (folder / "in" / "deep").mkdir(parents=True)
     (folder / "in" / "index.rst").write_text(PAGE)
+    (folder / "in" / "deep" / "inner.rst").write_text(f":orphan:\n{PAGE}{PAGE.partition('=' + chr(10))[2]}")
     settings = {"extensions": "teachconv.explorer.sphinx_directive", "project": "pictures"}
     settings |= {"copyright": "none", "version": "1"}
     options = [f"-D{name}={value}" for name, value in settings.items()]
@@ -108,6 +114,34 @@ def test_html_has_the_page_alone(built):
     text = (built("html") / "index.html").read_text(encoding="utf-8")
     assert text.count("<iframe") == 1
     assert f"{SAID} <" not in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("builder", "page"), [("html", "deep/inner.html"), ("dirhtml", "deep/inner/index.html")]
+)
+def test_the_pictures_of_a_site_share_one_script(built, builder, page):
+    """No page has it inside, and each finds it from its own folder."""
+    site = built(builder)
+    text = (site / page).read_text(encoding="utf-8")
+    assert text.count("<iframe") == 2
+    assert "class App" not in text
+    address = re.search(r'<script src="([^"?]*teachconv[^"?]*)\?v=\w+">', text)[1]
+    assert ((site / page).parent / address).resolve() == (
+        site / "_static" / "teachconv-explorer.js"
+    ).resolve()
+
+
+@pytest.mark.slow
+@needs_browser
+def test_a_page_from_disk_draws_with_the_shared_script(built, driver):
+    page = Page(driver, built("html") / "deep" / "inner.html")
+    for frame in page.all("iframe"):
+        page.run("arguments[0].scrollIntoView()", frame)
+        driver.switch_to.frame(frame)
+        wait_for(page, "return document.querySelectorAll('[role=gridcell]').length >= 25 + 9 + 9")
+        driver.switch_to.default_content()
+    assert page.complaints() == []
 
 
 @pytest.mark.slow
