@@ -118,7 +118,7 @@ def add_layer_arguments(parser: argparse.ArgumentParser, batches: str, quick: st
         help="NAME:ROWSxCOLSxIN:KROWSxKCOLSxOUT[:sSTRIDE][:dDILATION][:gGROUPS] in place of the table, "
         "repeatable; for transposed ROWSxCOLSxIN is what goes in",
     )
-    parser.add_argument("--layers", metavar="TEXT", help="only layers with TEXT in their name")
+    parser.add_argument("--layers", metavar="TEXT,...", help="layers with one of these in their name")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
     parser.add_argument("--quick", action="store_true", help=f"a smoke test: {quick}")
 
@@ -155,7 +155,8 @@ def layer_list(arguments: argparse.Namespace, table: Sequence[Layer]) -> list[La
     own = list(arguments.shape)
     if own and not arguments.layers:
         return own
-    return [layer for layer in table if (arguments.layers or "") in layer.name] + own
+    texts = (arguments.layers or "").split(",")
+    return [layer for layer in table if any(text in layer.name for text in texts)] + own
 
 
 class Say(Protocol):

@@ -7,10 +7,10 @@
 Validates first: every result must be within the bound of its arithmetic around a float64 result, which modes
 of one dtype share; of a filter gradient some channels are judged. A result of a peer that is less exact than
 that, but right to three digits, is timed and flagged. Then times with CUDA events, in interleaved rounds.
-Before each call the L2 cache is overwritten; Python runs ahead meanwhile, so the time is that of the kernels
-and not of the interpreter. A mode is a dtype and the arithmetic it permits: tf32 rows allow TF32 on both
-sides, float32 rows forbid it on both. The exit status is 1 if a result of teachconv is wrong, 2 if there is
-no GPU.
+Before each call the L2 cache is overwritten, and a kernel spins while Python queues the call, so the time is
+that of the kernels and not of the interpreter. A mode is a dtype and the arithmetic it permits: tf32 rows
+allow TF32 on both sides, float32 rows forbid it on both. The exit status is 1 if a result of teachconv is
+wrong, 2 if there is no GPU.
 """
 
 from __future__ import annotations
@@ -39,7 +39,14 @@ from teachconv.core.kinds import kind_of
 from teachconv.truth import bounds
 
 OPS = ("forward", "input_gradient", "filter_gradient")
-BALLAST = 1 << 30  # bytes written between two calls: more than any L2 cache, and time for Python to run ahead
+BALLAST = 1 << 30  # bytes written between two calls: more than any L2 cache
+SPIN = """
+extern "C" __global__ void spin(long long cycles) {
+    const long long start = clock64();
+    while (clock64() - start < cycles) {}
+}
+"""
+HEAD_START = 2  # milliseconds for which it spins: Python takes about 0.1 ms for a call of one kernel
 
 
 @dataclass(frozen=True)
@@ -127,9 +134,10 @@ class CudnnChannelsLast(Cudnn):
 def competitors(cupy: Any, mode: Mode, problem: Problem, every_algorithm: bool) -> dict[str, Any]:
     """Return the available competitors by name; with ``every_algorithm`` also each rung that fits."""
     found: dict[str, Any] = {"teachconv": Ours(cupy, mode)}
-    if every_algorithm and mode.precision is None:
+    if every_algorithm:
         for entry in get("cupy").ALGORITHMS:
-            if entry.fits(kind_of(problem.kind), mode.dtype, problem.geometry) and entry.precision != "tf32":
+            permitted = (entry.precision == "tf32") == (mode.precision == "tf32")
+            if permitted and entry.fits(kind_of(problem.kind), mode.dtype, problem.geometry):
                 found[entry.name] = Ours(cupy, mode, entry.name)
     if not cudnn_missing():
         found |= {"cudnn": Cudnn(mode), "cudnn_channels_last": CudnnChannelsLast(mode)}
@@ -151,18 +159,29 @@ def cudnn_missing() -> str:
 
 
 class Clock:
-    """Times one call on the card after overwriting the L2 cache."""
+    """Times one call on the card after overwriting the L2 cache.
+
+    A spinning kernel holds the card until Python has queued the whole call. If it ended too early, the call
+    is timed again after a longer one; the third time stands, because some calls wait for the card themselves.
+    """
 
     def __init__(self, cupy: Any, ballast: int = BALLAST) -> None:
         self._cuda, self._ballast = cupy.cuda, cupy.zeros(ballast // 4, "float32")
+        self._spin = cupy.RawKernel(SPIN, "spin")
+        self._cycles = HEAD_START * cupy.cuda.runtime.deviceGetAttribute(CLOCK, cupy.cuda.Device().id)
 
     def seconds(self, run: Callable[[], Any]) -> float:
-        start, stop = self._cuda.Event(), self._cuda.Event()
-        self._ballast[...] = 0
-        start.record()
-        run()
-        stop.record()
-        stop.synchronize()
+        for times in (1, 4, 16):
+            start, stop = self._cuda.Event(), self._cuda.Event()
+            self._ballast[...] = 0
+            self._spin((1,), (1,), (np.int64(times * self._cycles),))
+            start.record()
+            run()
+            card_waited = start.done
+            stop.record()
+            stop.synchronize()
+            if not card_waited:
+                break
         return float(self._cuda.get_elapsed_time(start, stop)) / 1e3
 
 
@@ -288,6 +307,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add_aims_argument(parser)
     parser.add_argument("--algorithms", action="store_true", help="time every rung of the ladder, too")
     parser.add_argument("--rounds", type=int, help="interleaved rounds (default: 30)")
+    parser.add_argument("--seconds", type=float, help="stop after this time and write what was measured")
     parser.add_argument("--output", type=Path, default=Path("benchmark-results-gpu"), metavar="DIR")
     arguments = parser.parse_args(argv)
     arguments.batch = arguments.batch or ([2] if arguments.quick else [1, 8, 64])
@@ -383,6 +403,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     facts = describe(cupy)
     clock = Clock(cupy, 1 << 20 if arguments.quick else BALLAST)
     measured, wrong, kept = [], [], Facts()
+    stop = time.monotonic() + (arguments.seconds or np.inf)
     with progress(len(work)) as say:
         for number, (mode, problem) in enumerate(work):
             name = f"{problem.op} {problem.layer.name} batch {problem.batch} {mode.name}"
@@ -391,6 +412,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             ours = measured[-1].timings["teachconv"]
             if ours.status != "ok":
                 wrong.append(f"{name}: {ours.note}")
+            if time.monotonic() > stop:
+                break
     facts["a call on an 8x8x1 image"] = f"{call_seconds(cupy) * 1e6:.1f} µs of Python"
     most = limits(cupy)
     facts |= {key.replace("gemm", "limit of"): f"{value:.0f}" for key, value in most.items()}
@@ -398,6 +421,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\n{title}\n{report.as_text(table)}")
     if len(judged := aims(measured)) > 1:
         print(f"\n{report.as_text(judged)}")
+    if len(measured) < len(work):
+        print(f"out of time: {len(measured)} of {len(work)} problems were measured")
     if missing := cudnn_missing():
         print(f"not here: cuDNN by PyTorch: {missing}")
     for remark in report.notes(measured):

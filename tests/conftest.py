@@ -100,22 +100,22 @@ def kernel_folder(tmp_path_factory):
 
 
 @pytest.fixture
-def cupy_forgotten(monkeypatch, tmp_path):
-    """The cupy backend as at its first use, before and after: not looked up, no kernel compiled or kept."""
+def cupy_forgotten():
+    """The cupy backend as at its first use, before and after: not looked up, no kernel loaded."""
 
     def forget():
         backends._ready.pop("cupy", None)
         compiling.forget()
 
-    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "kernels"))
     forget()
     yield
     forget()
 
 
 @pytest.fixture
-def stand_in(cupy_forgotten, monkeypatch, kernel_folder):
-    """The stand-in for CuPy, installed in its place."""
+def stand_in(cupy_forgotten, monkeypatch, kernel_folder, tmp_path):
+    """The stand-in for CuPy, installed in its place, with no kernel compiled yet."""
+    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "kernels"))
     modules = fake_cupy(kernel_folder)
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)

@@ -242,6 +242,7 @@ def fake_cupy(folder, limit=1 << 28):
     cupy.from_dlpack = lambda value: Array(np.from_dlpack(value.on_host))
     cupy.get_default_memory_pool = lambda: SimpleNamespace(free_all_blocks=lambda: None, set_limit=set_limit)
     cupy.RawModule = RawModule
+    cupy.RawKernel = lambda source, name: lambda grid, block, values: None
     cupy.cuda = SimpleNamespace(
         Device=Device,
         Event=Event,

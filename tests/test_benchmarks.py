@@ -231,6 +231,34 @@ def test_gpu_says_why_nothing_was_measured(module, capsys):
     assert capsys.readouterr().err.strip() == f"nothing was measured: {why}"
 
 
+def test_the_gpu_clock_times_a_call_again_that_the_card_waited_for(module, stand_in, monkeypatch):
+    """Until the spinning kernel outlasts Python: here the second, four times as long as the first's 2 ms at 1 GHz."""
+    spun, calls = [], []
+
+    class Event(stand_in.cuda.Event):
+        done = property(lambda self: len(spun) < 2)
+
+    monkeypatch.setattr(stand_in.cuda, "Event", Event)
+    monkeypatch.setattr(stand_in.cuda, "get_elapsed_time", lambda start, stop: 250.0 * len(spun))
+    spin = lambda source, name: lambda grid, block, values: spun.append((grid, block, *values))  # noqa: E731
+    monkeypatch.setattr(stand_in, "RawKernel", spin)
+    assert module("gpu").Clock(stand_in, 1 << 10).seconds(lambda: calls.append(1)) == 0.5
+    assert spun == [((1,), (1,), 2_000_000), ((1,), (1,), 8_000_000)]
+    assert len(calls) == 2
+
+
+def test_gpu_stops_in_time_and_takes_some_layers(module, stand_in, capsys, monkeypatch, tmp_path):
+    gpu = module("gpu")
+    monkeypatch.setattr(gpu, "cudnn_missing", lambda: "no PyTorch here")
+    wanted = gpu.problems(
+        gpu.parse(["--layers", "3x3 64-64@56,VGG 3x3 256", "--batch", "8", "--modes", "tf32"])
+    )
+    assert [problem.layer.name for _, problem in wanted[:2]] == ["3x3 64-64@56", "VGG 3x3 256-256@56"]
+    assert len(wanted) == 2 * 3
+    assert gpu.main(["--quick", "--seconds", "1e-9", "--output", str(tmp_path)]) == 0
+    assert "out of time: 1 of 27 problems were measured" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_gpu_validates_times_and_writes_a_page(module, stand_in, capsys, monkeypatch, tmp_path):
     gpu = module("gpu")

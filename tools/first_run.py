@@ -1,7 +1,10 @@
-"""The steps of first_run.sh that are Python: bring_up, cases, worst RESULTS, sweep, large."""
+"""The steps of first_run.sh that are Python: bring_up, warm, exact, cases, worst RESULTS, sweep, large."""
 
 import csv
+import multiprocessing
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import cupy
@@ -10,15 +13,35 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import gpu
+
 import teachconv as tc
 from teachconv.backends import get
-from teachconv.backends.cuda import gemm, ladder, winograd
-from teachconv.support.devices import seconds_on_device
+from teachconv.backends.cuda import compiling, gemm, ladder, winograd
+from teachconv.backends.cuda.launches import Launch
+from teachconv.core.kinds import kind_of
+from teachconv.running.dispatch import candidates, run_canonical
+from teachconv.truth.exact import float64_result
 from teachconv.verification.cases import Case, find_cases
 from teachconv.verification.diffing import check_cases
 
 EIGHTS = Case("eights", "conv2d", (2, 9, 8, 16), (3, 3, 16, 24), 2, "SAME")  # for pipelined_gemm
 SMALL = (*find_cases("small")[::12], EIGHTS)
+# ragged tiles of 128 and 64 columns, few places with a long depth, many tiles, groups, pads that are not equal
+TILES = (
+    EIGHTS,
+    Case("128 columns", "conv2d", (1, 12, 11, 32), (3, 3, 32, 136), 1, "SAME", bias=True),
+    Case("a long depth", "conv2d", (1, 7, 7, 256), (3, 3, 256, 64), 1, "SAME"),
+    Case("many tiles", "conv2d", (3, 40, 37, 64), (3, 3, 64, 64), 1, "SAME", bias=True),
+    Case("groups", "conv2d", (2, 10, 9, 64), (3, 3, 16, 64), 1, "SAME", bias=True),
+    Case("pads", "conv2d", (2, 13, 12, 32), (3, 3, 32, 64), 1, ((1, 2), (0, 3)), 2),
+    Case("1x1", "conv2d", (4, 14, 13, 64), (1, 1, 64, 256), bias=True),
+    Case("1x1 stride 2", "conv2d", (4, 15, 13, 48), (1, 1, 48, 72), 2, "SAME"),
+    Case("5x5 strides", "conv2d", (2, 15, 17, 24), (5, 5, 24, 40), (2, 1), "SAME", bias=True),
+    Case("odd channels", "conv2d", (2, 11, 10, 5), (3, 3, 5, 7), 1, "SAME", bias=True),
+    Case("depthwise", "depthwise_conv2d", (2, 19, 17, 64), (3, 3, 64, 1), 1, "SAME", bias=True),
+    Case("multiplier", "depthwise_conv2d", (2, 16, 15, 24), (5, 5, 24, 2), 2, "SAME"),
+)
 LAYERS = ((1, 7, 512, 512), (1, 14, 256, 256), (8, 28, 128, 128))  # batch, size, channels: few tiles to many
 RUNGS = "implicit_gemm", "pipelined_gemm_float32", "pipelined_gemm_tf32", "winograd2"
 SIZES = {  # where: the name, and what is tried
@@ -37,6 +60,62 @@ def bring_up(dtypes=("float32", "float16", "float64", "int32")):
         report = tc.diff(tc.conv2d, x.astype(dtype), w.astype(dtype), padding="SAME", backends=["cupy"])
         print(report)
         assert report.passed
+
+
+def kernels(arch):
+    """Return the kernels of every rung for the calls of the benchmark, and of the tables of cases."""
+    ops = ",".join((*gpu.OPS, "transposed", "depthwise"))
+    timed = gpu.problems(gpu.parse(["--ops", ops, "--batch", "1,8"]))
+    calls = {(kind_of(problem.kind), problem.geometry, mode.dtype) for mode, problem in timed}
+    small = [case for case in find_cases("small") if "empty" not in case.tags]
+    for dtype in ("float32", "float16", "bfloat16", "float64", "int64"):
+        for case in (*small, *TILES):
+            calls |= {(p.call.kind, p.call.geometry, dtype) for p in case.problems(dtype, "integers")}
+    found = {}
+    for kind, geometry, dtype in calls:
+        for rung in ladder.ALGORITHMS:
+            if rung.fits(kind, dtype, geometry) and not ladder.lacks(rung.name, dtype, arch):
+                laid_out = ladder.schedule(kind, geometry, dtype, rung.name, None, False, False, arch)
+                found |= {step.kernel: None for step in laid_out.steps if isinstance(step, Launch)}
+    return list(found)
+
+
+def warm(wanted=None, pool=None):
+    """Every variant that the benchmark and the tests launch, compiled by 16 processes."""
+    arch = compiling.architecture(0)
+    wanted = wanted or kernels(arch)
+    with pool or ProcessPoolExecutor(16, multiprocessing.get_context("spawn")) as workers:
+        paths = set(workers.map(partial(compiling.compiled, arch=arch), wanted))
+    print(len(paths), "kernels in", next(iter(paths)).parent)
+
+
+def exact(rungs="", dtypes="float32,float16,bfloat16,float64", table=TILES):
+    """Rungs on small integers: each result has to equal the exact sum, rounded once. F(4x4, 3x3) is not exact.
+
+    Rungs and dtypes are names with commas between them; all rungs if there are none. Without CuPy's memory pool.
+    """
+    cupy.cuda.set_allocator(None)
+    wrong, count, names = 0, 0, [name for name in rungs.split(",") if name]
+    problems = [
+        (dtype, one)
+        for dtype in dtypes.split(",")
+        for case in table
+        for one in case.problems(dtype, "integers")
+    ]
+    for dtype, problem in problems:
+        want = float64_result(problem.call).astype(problem.call.first.dtype)
+        for _, backend, rung in candidates([("cupy", get("cupy"))], problem.call):
+            if rung.error == "winograd4" or (names and rung.name not in names):
+                continue
+            precision = rung.precision if rung.precision in ("fast", "tf32") else None
+            got = run_canonical(problem.call, backend, rung.name, precision)
+            count += 1
+            if not np.array_equal(got, want):
+                wrong += 1
+                print(f"{rung.name} {dtype} {problem.name}: {np.sum(got != want)} of {got.size} cells differ")
+    print(f"{wrong} of {count} results differ from the exact sum", flush=True)
+    assert count
+    assert not wrong
 
 
 def cases(dtypes=("float32", "float16"), table=SMALL):
@@ -77,8 +156,9 @@ def worst(results, most=5):
         )
 
 
-def sweep(layers=LAYERS, rounds=5, algorithms=RUNGS):
+def sweep(layers=LAYERS, rounds=5, algorithms=RUNGS, ballast=gpu.BALLAST):
     """Times what the ladder derives on paper with other sizes; the smallest of each line suits this card."""
+    clock = gpu.Clock(cupy, ballast)
     for batch, size, depth, width in layers:
         x = cupy.asarray(np.ones((batch, size, size, depth), "float32"))
         w = cupy.asarray(np.ones((3, 3, depth, width), "float32"))
@@ -93,7 +173,7 @@ def sweep(layers=LAYERS, rounds=5, algorithms=RUNGS):
                         tc.conv2d(x, w, padding="SAME", algorithm=algorithm)
 
                     run()
-                    times.append(min(seconds_on_device(x, run) for _ in range(rounds)))
+                    times.append(min(clock.seconds(run) for _ in range(rounds)))
                 setattr(module, name, before)
                 shown = ", ".join(
                     f"{value}: {1e6 * t:.0f} µs" for value, t in zip(values, times, strict=True)

@@ -2,17 +2,22 @@
 # The first run on a GPU: bring-up, sanitizers, the race against cuDNN, profiles, a sweep and a large array.
 #
 #     sh tools/first_run.sh [STEP ...]       in the project's folder; all steps without arguments
+#     sh tools/first_run.sh first            about 4 minutes: are the kernels right, and how fast are some layers
+#     sh tools/first_run.sh second           about 6 minutes: the numbers for the page
 #
-# Nothing is downloaded. Each step takes at most ten minutes (STEP_SECONDS) and writes OUT/STEP.log; OUT is
-# first-run by default. What is not installed is skipped by name. PYTHON is the interpreter that has CuPy, and
-# PyTorch for the race. The exit status is 1 if a step failed.
+# Nothing is downloaded. Each step takes at most ten minutes (STEP_SECONDS), those of first and second less, and
+# writes OUT/STEP.log; OUT is first-run by default. What is not installed is skipped by name. PYTHON is the
+# interpreter that has CuPy, and PyTorch for the race. The exit status is 1 if a step failed.
 
 set -u
 PYTHON=${PYTHON:-.venv/bin/python}
 OUT=${OUT:-first-run}
 STEP_SECONDS=${STEP_SECONDS:-600}
 STEPS=${*:-bring_up tests memcheck racecheck synccheck race_forward race_gradients profile sweep large}
+export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 HERE="$PYTHON tools/first_run.py"
+RACE="$PYTHON benchmarks/gpu.py"
+begin=$(date +%s)
 failed=0
 mkdir -p "$OUT"
 
@@ -34,13 +39,44 @@ step() { # step NAME NEEDS COMMAND ...
         fi
     done
     if timeout "$STEP_SECONDS" "$@" >"$OUT/$name.log" 2>&1; then
-        echo "$name: passed"
+        echo "$name: passed after $(($(date +%s) - begin)) s: $(tail -1 "$OUT/$name.log")"
     else
         echo "$name: FAILED with status $?, see $OUT/$name.log"
         tail -5 "$OUT/$name.log"
         failed=1
     fi
 }
+
+within() { # within SECONDS STEP NEEDS COMMAND ...: a step of first or second
+    STEP_SECONDS=$1 STEPS=$2
+    shift
+    step "$@"
+}
+
+FAST=pipelined_gemm,pipelined_gemm_tf32,pipelined_gemm_float32,im2col,winograd2,depthwise,wgmma_gemm,wgmma_gemm_tf32
+DECISIVE='1x1 64-256@56,3x3 64-64@56,3x3 256-256@14,VGG 3x3 256-256@56'
+case $STEPS in
+first) # what proves most comes first; a step that fails does not stop the others
+    within 20 card "" nvidia-smi --query-gpu=name,clocks.sm,clocks.mem,temperature.gpu --format=csv
+    within 60 warm "" $HERE warm
+    within 60 exact "" $HERE exact
+    # pytest may be older there than pyproject.toml asks for
+    within 90 tests "" $PYTHON -m pytest -q -n 8 -m gpu --maxfail 5 -p no:cacheprovider -o minversion=7 \
+        -o addopts=--import-mode=importlib -W ignore::pytest.PytestConfigWarning \
+        tests/backends/test_cupy.py tests/backends/test_cupy_cards.py
+    within 60 memcheck "compute-sanitizer" compute-sanitizer --tool memcheck --error-exitcode 1 $HERE exact $FAST float32,float16
+    within 85 race "" $RACE --ops forward --batch 8 --rounds 8 --algorithms --layers "$DECISIVE" --seconds 60 --output "$OUT/race"
+    exit $failed
+    ;;
+second)
+    within 60 warm "" $HERE warm
+    within 45 sweep "" $HERE sweep
+    within 160 forward "" $RACE --ops forward,depthwise --batch 1,8 --rounds 12 --seconds 130 --output "$OUT/forward"
+    within 110 gradients "" $RACE --ops input_gradient,filter_gradient --batch 8 --rounds 8 --seconds 90 --output "$OUT/gradients"
+    within 45 profile "ncu" ncu --set basic --clock-control none -o "$OUT/profile" -f $HERE worst "$OUT/forward/results.csv"
+    exit $failed
+    ;;
+esac
 
 for program in cupy torch ncu compute-sanitizer; do
     if has "$program"; then echo "$program: found"; else echo "$program: not found"; fi

@@ -25,7 +25,7 @@ SOME = CASES[::9]
 
 @pytest.fixture(params=["stand-in", pytest.param("GPU", marks=pytest.mark.gpu)])
 def cupy(request, cupy_forgotten):
-    """CuPy or its stand-in, with no kernel compiled yet."""
+    """CuPy or its stand-in, with no kernel loaded yet."""
     if request.param == "stand-in":
         return request.getfixturevalue("stand_in")
     if why := backends.why_not("cupy"):

@@ -3,12 +3,18 @@
 import csv
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from cuda_variants import VARIANTS
+
+from teachconv.backends.cuda import compiling
+from teachconv.core.kinds import FORWARD
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
@@ -27,7 +33,7 @@ def first_run(stand_in, monkeypatch):
 def test_the_steps_run(first_run, capsys, tmp_path):
     first_run.bring_up(["int32"])
     first_run.cases(["int32"], first_run.SMALL[-1:])
-    first_run.sweep(layers=[(1, 5, 32, 32)], rounds=1, algorithms=["winograd2"])
+    first_run.sweep(layers=[(1, 5, 32, 32)], rounds=1, algorithms=["winograd2"], ballast=1 << 20)
     assert "bytes of Winograd's blocks: 16777216: " in capsys.readouterr().out
     first_run.large(rows=9, cols=8)
     line = {"op": "forward", "layer": "quick 3x3 8-16@14", "batch": 1, "dtype": "float32", "status": "ok"}
@@ -39,6 +45,32 @@ def test_the_steps_run(first_run, capsys, tmp_path):
     capsys.readouterr()
     first_run.worst(tmp_path / "results.csv")
     assert "0.25 of cuDNN: pipelined_gemm_float32" in capsys.readouterr().out
+
+
+def test_what_is_warm_is_what_the_benchmark_and_the_tests_launch(first_run, stand_in, capsys):
+    wanted = first_run.kernels(90)
+    assert len(wanted) == len({*wanted}) > 150
+    assert {kernel.file for kernel in wanted} == {*VARIANTS}
+    direct = [kernel for kernel in wanted if kernel.file == "direct.cu" and kernel.dtype == "int64"]
+    first_run.warm(direct, ThreadPoolExecutor(1))
+    assert "3 kernels in " in capsys.readouterr().out
+    assert stand_in.cuda.nvrtc.compiled == ["direct.cu"] * 3
+    compiling.compiled(direct[0], 90)
+    assert len(stand_in.cuda.nvrtc.compiled) == 3
+
+
+def test_a_result_that_is_not_the_exact_sum_is_said(first_run, capsys, monkeypatch):
+    first_run.exact("direct,im2col", "float16", first_run.TILES[:1])
+    assert capsys.readouterr().out == "0 of 6 results differ from the exact sum\n"
+    first_run.exact("", "float32", first_run.TILES[:1])
+    rungs = ["direct", "tiled", "registers", "im2col", "implicit_gemm", "pipelined_gemm_float32"]
+    tf32 = ["tensor_gemm_tf32", "pipelined_gemm_tf32"]
+    assert f"0 of {3 * len(rungs + tf32) - 4} results differ" in capsys.readouterr().out
+    exact = first_run.float64_result
+    monkeypatch.setattr(first_run, "float64_result", lambda call: exact(call) + (call.kind == FORWARD))
+    with pytest.raises(AssertionError):
+        first_run.exact("direct", "float32", first_run.TILES[:1])
+    assert "direct float32 conv2d: eights: 960 of 960 cells differ\n1 of 3" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not shutil.which("sh"), reason="needs a shell")
@@ -89,3 +121,25 @@ def test_a_failing_step_is_said(tmp_path):
     assert "bring_up: FAILED with status 3" in done.stdout
     assert "large: FAILED" in done.stdout
     assert "sweep" not in done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("sh"), reason="needs a shell")
+@pytest.mark.parametrize(
+    ("half", "steps"), [("first", "warm exact tests race"), ("second", "warm sweep forward")]
+)
+def test_the_two_halves_of_a_lease(tmp_path, half, steps):
+    """An interpreter that says what it is asked: each step runs with its own limit, the last line is shown."""
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "asked $PYTHONPATH $*"\n')
+    python.chmod(0o755)
+    environment = os.environ | {"PYTHON": str(python), "OUT": str(tmp_path / "out"), "PYTHONPATH": "/more"}
+    done = subprocess.run(
+        ["sh", str(ROOT / "tools" / "first_run.sh"), half],
+        env=environment,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    for step in steps.split():
+        assert re.search(rf"^{step}: passed after \d+ s: asked {ROOT}:/more ", done.stdout, re.MULTILINE)
+    assert "large" not in done.stdout

@@ -60,18 +60,34 @@ def architecture(device: int) -> int:
 @lru_cache(maxsize=512)
 def _module(kernel: Kernel, device: int) -> Any:
     """Return a module with one kernel, compiled for a device."""
+    return import_module("cupy").RawModule(path=str(compiled(kernel, architecture(device))))
+
+
+def compiled(kernel: Kernel, arch: int) -> Path:
+    """Return the file with a kernel's binary, which is compiled unless it was on this machine before.
+
+    Args:
+        kernel: the kernel.
+        arch: the card's compute capability, times ten.
+
+    Returns:
+        Its path in the cache.
+
+    Raises:
+        BackendUnavailable: as for `function`.
+    """
     cupy, file = import_module("cupy"), kernel.file
     with record.loading(f"compile {kernel.name} of {file}") as stage:
-        arch = _arch_option(architecture(device), cupy.cuda.nvrtc)
         headers = _include_options(cupy, file, kernel.dtype)
-        options = (*sources.defines(kernel.dtype, kernel.defines), "-std=c++17", *headers, arch)
+        made_for = _arch_option(arch, cupy.cuda.nvrtc)
+        options = (*sources.defines(kernel.dtype, kernel.defines), "-std=c++17", *headers, made_for)
         path = _path(cupy, file, options)
         if path.is_file():
             stage.say("{}, compiled earlier: {}", " ".join(options), path)
         else:
             stage.say("{}, used for the first time on this machine", " ".join(options))
             _keep(path, _compile(cupy.cuda.nvrtc, file, options))
-        return cupy.RawModule(path=str(path))
+        return path
 
 
 def _arch_option(arch: int, nvrtc: Any) -> str:
