@@ -95,7 +95,7 @@ DIAGNOSES: tuple[Known, ...] = (
     Known("nan_lost", "NaN is lost, as in a relu that compares", "result",
           candidates.lost_nan, "conv2d(where(x > 2, nan, x), w)",
           "nan_to_num(conv2d(where(x > 2, nan, x), w))", "explanation/error_bounds", ("nan",)),
-    Known("zero_padding", "the border of a quantized image is padded with the integer 0", "input",
+    Known("zero_padding", "the border of a quantized image is not padded with the zero point", "input",
           quantized_mistakes.zero_padding, _INT8,
           "quantized.conv2d(bordered(xq), wq, bq, **facts)", _QUANTIZED,
           ("quantized",)),

@@ -49,10 +49,16 @@ def _made(changes: Callable[[Any, Call], Changes], case: Failure) -> Iterator[Mi
 
 @made
 def zero_padding(q: Any, call: Call) -> Changes:
-    """The border padded with the integer 0, not with the zero point."""
+    """The border padded with the integer 0, or with another one that is not the zero point."""
     zero = int(q.zeros[0])
-    words = f"the border is padded with the integer 0 instead of the zero point, {zero}"
-    return {words: {"call": padded(call, constant_values=-zero)}}
+    others = dict.fromkeys((0, -zero, zero - 1, zero + 1, -128, 127, 128, 255))
+    return {
+        f"the border is padded with the integer {other} instead of the zero point, {zero}": {
+            "call": padded(call, constant_values=other - zero)
+        }
+        for other in others
+        if other != zero
+    }
 
 
 def other_bytes(stored: Any) -> Any:
@@ -223,11 +229,19 @@ def _right(r: Rescaling) -> Any:
     return -np.minimum(r.shift, 0)
 
 
+def _shift_half_even(numbers: Any, shift: Any) -> Any:
+    return (numbers + ((1 << shift) >> 1) - (shift > 0) + ((numbers >> shift) & (shift > 0))) >> shift
+
+
 # rules of no scheme, in words, and what they make of a sum with its bias
 _RULES: dict[str, tuple[str, Way]] = {
     "last shift": (
         "half up, and then down by the last shift",
         lambda total, r: ((_whole(total, r) + 2**30) >> 31) >> _right(r),
+    ),
+    "last shift to even": (
+        "half up, and then half to even by the last shift",
+        lambda total, r: _shift_half_even((_whole(total, r) + 2**30) >> 31, _right(r)),
     ),
     "high half": (
         "down to the high half of the product, and then half away from zero",

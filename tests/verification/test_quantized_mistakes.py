@@ -64,6 +64,11 @@ def shifted(numbers, bits):
     return numbers >> bits
 
 
+def half_even(numbers, bits):
+    """Python's round, of fractions that float64 holds."""
+    return np.rint(numbers / 2.0**bits).astype("int64")
+
+
 def wrap(numbers):
     return (numbers + 128) % 256 - 128
 
@@ -82,6 +87,8 @@ def before_the_bias(x, w, bias, **facts):
 # name, the spread of the numbers, the code of the diagnosis, and the kernel with the mistake in it
 KERNELS = {
     "border of zeros": (USUAL, "zero_padding", partial(convolve, border=0)),
+    "border of the zero point and 1": (USUAL, "zero_padding", partial(convolve, border=-8)),
+    "border of the least integer": (USUAL, "zero_padding", partial(convolve, border=-128)),
     "x_zero_point ignored": (USUAL, "zero_point", partial(convolve, minus=0)),
     "x_zero_point ignored, border skipped": (USUAL, "zero_point", partial(convolve, minus=0, border=0)),
     "input_offset of the other sign": (USUAL, "zero_point", partial(convolve, minus=9)),
@@ -96,6 +103,7 @@ KERNELS = {
     "in float32, half to even": (TIES, "rounding(onnx)", partial(convolve, rescale=by_float32)),
     "truncated": (SMALL, "rounding(truncation)", partial(convolve, rescale=truncated)),
     "last shift truncated": (SMALL, "rounding(last shift)", partial(convolve, rescale=partial(by_hand.rescale, last=shifted))),
+    "last shift half to even": (TIES, "rounding(last shift to even)", partial(convolve, rescale=partial(by_hand.rescale, last=half_even))),
     "high half truncated": (SMALL, "rounding(high half)", partial(convolve, rescale=partial(by_hand.rescale, first=shifted))),
     "shift too large": (USUAL, "multiplier_shift", partial(convolve, rescale=partial(by_hand.rescale, more=1))),
     "saturates at -127": (FULL, "saturation", partial(convolve, finish=partial(by_hand.saturate, low=-127))),
