@@ -113,7 +113,8 @@ class Host:
 
 def poison(dtype):
     """Return a value for uninitialised memory that reveals its use; no NaN, which kernels recompute."""
-    return 0x5A5A if np.dtype(dtype).kind in "iu" else 31.4e3
+    dtype = np.dtype(dtype)
+    return 31.4e3 if dtype.kind not in "iu" else 0x5A5A if dtype.itemsize > 1 else 0x5A
 
 
 def arguments_of(values):

@@ -103,6 +103,10 @@ class Event:
         pass
 
 
+class Stream(Event):
+    ptr = 7
+
+
 class Nvrtc:
     """The compiler's bindings; "binaries" are libraries of the host."""
 
@@ -247,7 +251,7 @@ def fake_cupy(folder, limit=1 << 28):
         Device=Device,
         Event=Event,
         get_elapsed_time=lambda start, stop: 1e3 * (stop.time - start.time),
-        get_current_stream=lambda: Event(),
+        get_current_stream=lambda: Stream(),
         memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
         nvrtc=Nvrtc(folder),
         device=SimpleNamespace(get_cublas_handle=lambda: 1),

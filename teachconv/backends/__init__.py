@@ -164,6 +164,20 @@ class Algorithm:
             and not self.refuses(kind_of(kind), geometry)
         )
 
+    def for_call(self, kind: Kind, dtype: str, geometry: ConvGeometry, precision: str | None) -> Algorithm:
+        """Return the algorithm with the bound that it has for one call: itself, if it has one for all.
+
+        Args:
+            kind: the kind of call.
+            dtype: the dtype's name.
+            geometry: the geometry.
+            precision: what the call has.
+
+        Returns:
+            An algorithm with the same name.
+        """
+        return self
+
     def may_be_chosen(self, precision: str | None) -> bool:
         """Return whether a backend may choose the algorithm without being asked.
 

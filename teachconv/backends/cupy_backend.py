@@ -24,14 +24,14 @@ from ..support.devices import hold_borrowed, is_on_device
 from ..support.errors import brief
 from ..support.tables import size
 from . import load
-from .cuda import ladder
+from .cuda import cudnn, ladder
 from .cuda.compiling import INSTALL, architecture
 from .cuda.device import Device
-from .cuda.ladder import choose, schedule
+from .cuda.ladder import choose
 from .cuda.launches import Schedule, execute, prepare
 from .planes import as_image, flat_geometry, with_planes
 
-ALGORITHMS = ladder.ALGORITHMS
+ALGORITHMS = (*ladder.ALGORITHMS, cudnn.ALGORITHM)
 RANKS = (1, 2, 3)
 TAKES_DEVICE_ARRAYS = True  # the ops check this before they pass a CuPy array
 
@@ -65,6 +65,9 @@ def unavailable() -> str:
 
 def lacks(algorithm: str, dtype: str, array: Any) -> str:
     """Return what the GPU of an array, or the current one for a host array, lacks for an algorithm, or ""."""
+    if algorithm == cudnn.ALGORITHM.name:
+        with _device_of(import_module("cupy"), array):
+            return cudnn.unavailable()
     return ladder.lacks(algorithm, dtype, _architecture(array))
 
 
@@ -144,7 +147,7 @@ def pack(
             return PackedFilters(_on_device(cupy, "w", w), chosen, {}, None)
         if geometry.rank == 1:
             geometry, w = flat_geometry(kind, geometry), as_image(w, "filters")
-        job = schedule(kind, geometry, w.dtype.name, algorithm, precision, False, False, _architecture(w))
+        job = _schedule(kind, geometry, w, algorithm, precision, False, False)
         on_device = _on_device(cupy, "w", w)
         kept = prepare(job, on_device, Device(cupy))
         hold_borrowed()
@@ -183,8 +186,7 @@ def _run(
 
         return with_planes(run, kind, first, second, geometry, bias, activation, out)
     with record.stage("choose algorithm") as stage:
-        arch = _architecture(first)
-        job = schedule(kind, geometry, dtype.name, algorithm, precision, bias is not None, relu, arch)
+        job = _schedule(kind, geometry, first, algorithm, precision, bias is not None, relu)
         stage.know(algorithm=job.algorithm)
         stage.say("{}: {}", job.algorithm, job.why)
     shape = geometry.shape_of(kind.result)
@@ -204,6 +206,22 @@ def _run(
         f"scratch; {size(free)} of {size(whole)} are free. A smaller batch needs less memory, and "
         f"algorithm='direct' needs no scratch"
     )
+
+
+def _schedule(
+    kind: Kind,
+    geometry: ConvGeometry,
+    array: Any,
+    algorithm: str | None,
+    precision: str | None,
+    bias: bool,
+    relu: bool,
+) -> Schedule:
+    """Return the steps of a call on the device of an array."""
+    call, options = (kind, geometry, array.dtype.name), (precision, bias, relu)
+    if algorithm == cudnn.ALGORITHM.name:
+        return cudnn.schedule(*call, *options, _device_of(import_module("cupy"), array).id)
+    return ladder.schedule(*call, algorithm, *options, _architecture(array))
 
 
 def _of_volume(

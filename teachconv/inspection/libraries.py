@@ -21,7 +21,8 @@ def library(backend: str, name: str, dtype: str) -> tuple[str, str]:
 
     Args:
         backend: the backend that calls it.
-        name: "BLAS", "scipy.sparse", "scipy.signal" or "cuBLAS", as the marks in the sources name it.
+        name: "BLAS", "scipy.sparse", "scipy.signal", "cuBLAS" or "cuDNN", as the marks in the sources name
+            it.
         dtype: the dtype of the arrays.
 
     Returns:
@@ -37,6 +38,8 @@ def library(backend: str, name: str, dtype: str) -> tuple[str, str]:
         version = import_module("cupy").cuda.cublas.getVersion
         cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
         return f"cuBLAS {version(cublas.create())}", "gemmStridedBatched"
+    if name == "cuDNN":
+        return f"cuDNN {import_module('cudnn').backend_version_string()}", "pygraph.execute"
     if backend == "numpy" and dtype in INTEGERS:
         return f"NumPy {np.__version__}", "matmul's own loops: BLAS has no integers"
     calls = {"cython": ("scipy", "cython_blas, gemm")}

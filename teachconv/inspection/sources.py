@@ -330,6 +330,7 @@ class Ran:
         self.kind: Kind = kind_of(facts["kind"])
         self.backend, self.algorithm, self._dtype = facts["backend"], facts["algorithm"], facts["dtype"]
         self.paths = {path for stage in stages for path in stage.facts.get("paths", "").split()}
+        self._engine = facts.get("engine", "")  # of cuDNN
         self._asked = next(stage.facts["algorithm"] for stage in stages if "kind" in stage.facts) != "auto"
         path = backends.TABLE.get(self.backend)  # None for a backend of the caller's
         self._known = {one.name: one for one in import_module(path).ALGORITHMS} if path else {}
@@ -394,7 +395,7 @@ class Ran:
                 steps.append(step_of("innermost loop", mark, note, at_line=True))
                 if mark.by:
                     name, call = library(self.backend, mark.by, self._dtype)
-                    steps.append(SourceStep("library", name, note=call))
+                    steps.append(SourceStep("library", name, note=self._engine or call))
         return dict.fromkeys(steps)
 
     def lines(self) -> Iterator[SourceLine]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -401,7 +401,7 @@ def candidates(
     check_word("auto" if named is None else named, "algorithm", ["auto", *names])
     _check_precision([one for _, module in backends for one in module.ALGORITHMS], precision)
     fitting = [
-        (name, module, one)
+        (name, module, one.for_call(call.kind, call.first.dtype.name, call.geometry, precision))
         for name, module in backends
         for one in module.ALGORITHMS
         if named in (None, one.name)
@@ -465,6 +465,14 @@ def steady_algorithm(
     usual, other = steady[-1].name, steady[-1].gives_way_to
     gives_way = other and (padded or kind.scatters) and not np.isfinite(filters).all()
     return other if gives_way else usual
+
+
+def left_out(module: ModuleType, call: Call, named: str | None) -> Iterator[tuple[str, str]]:
+    """Yield the algorithms of a backend that fit a call and not this machine, each with what is missing."""
+    for one in module.ALGORITHMS:
+        fits = one.fits(call.kind, call.first.dtype.name, call.geometry)
+        if fits and named in (None, "auto", one.name) and (reason := _lacks(module, one, call)):
+            yield one.name, reason
 
 
 def _lacks(module: ModuleType, algorithm: Algorithm, call: Call) -> str:

@@ -163,7 +163,10 @@ def diff(
         rows: list[DiffRow] = []
         for name, module in found:
             algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
-            rows += _backend_rows(name.rpartition(".")[2], module, algorithms, truth, options)
+            label = name.rpartition(".")[2]
+            rows += _backend_rows(label, module, algorithms, truth, options)
+            missing = dispatch.left_out(module, call, options.get("algorithm"))
+            rows += [DiffRow(label, algorithm, None, note=reason) for algorithm, reason in missing]
         rows += [
             truth.row(str(name), "", _their_array(array, name), words[name])
             for name, array in against.items()

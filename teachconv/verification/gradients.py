@@ -224,7 +224,8 @@ class _Form:
         fitting = [a for a in self.module.ALGORITHMS if a.fits(call.kind, self.dtype.name, call.geometry)]
         asked = [a for a in fitting if a.name == self.algorithm]
         found = asked or [a for a in fitting if a.may_be_chosen(self.precision)]
-        return (self.algorithm if asked else None), sorted({a.error for a in found})
+        of_call = call.kind, self.dtype.name, call.geometry, self.precision
+        return (self.algorithm if asked else None), sorted({a.for_call(*of_call).error for a in found})
 
     def _run(self, call: Call, error: np.ndarray | None = None) -> _Run:
         """Run a call; ``error`` bounds that of its cells, if that is known already."""

@@ -20,6 +20,7 @@ ON_REQUEST = {  # no backend chooses these by itself
     ("cupy", "tiled"),
     ("cupy", "registers"),
     ("cupy", "im2col"),
+    ("cupy", "cudnn"),
 }
 COMPILED = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
 X, DEEP = np.ones((1, 9, 9, 4), "float32"), np.ones((3, 3, 1, 4), "float32")

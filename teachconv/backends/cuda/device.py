@@ -1,20 +1,21 @@
-"""The GPU as a machine of `launches`: CuPy allocates and launches, and cuBLAS multiplies."""
+"""The GPU as a machine of `launches`: CuPy allocates and launches, cuBLAS multiplies, cuDNN convolves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from ...support import record
+from . import cudnn
 from .compiling import function
-from .launches import PROBLEM, Launch
+from .launches import PROBLEM, Convolution, Copy, Launch
 
 
 class Device:
-    """Allocates, launches and multiplies on the current device and stream, and times it during a trace."""
+    """Runs the steps of a schedule on the current device and stream, and times them during a trace."""
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
@@ -61,6 +62,27 @@ class Device:
                 gemm(handle, first, second, *sizes, scales[0], *a, *b, scales[1], *c, out.shape[0])
             finally:
                 cublas.setPointerMode(handle, before)
+            self._stop(stage, start)
+
+    def copy(self, step: Copy, source: Any, out: Any) -> None:
+        """Copy an array, or a part of it, to another; the rest of that becomes zero."""
+        with record.stage("arrange in memory") as stage:
+            stage.say("{}", step.why)
+            start = self._start(stage)
+            if step.out_part:
+                out[...] = 0
+            out[step.out_part] = source[step.source_part]
+            stage.arrays(**{step.out.name: out})
+            self._stop(stage, start)
+
+    def convolve(self, step: Convolution, arrays: Mapping[str, Any], workspace: Any) -> None:
+        """Run a convolution of cuDNN's."""
+        with record.stage("cuDNN") as stage:
+            stage.say("engine {}, workspace: {:,} bytes", step.engine, workspace.nbytes)
+            stage.know(engine=step.engine)
+            start = self._start(stage)
+            stream = self._cupy.cuda.get_current_stream().ptr
+            cudnn.execute(step, arrays, workspace, self._cupy.cuda.Device().id, stream)
             self._stop(stage, start)
 
     def _start(self, stage: Any) -> Any:

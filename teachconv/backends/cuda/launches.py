@@ -92,6 +92,46 @@ class Matmul:
     accumulate: bool = False
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Copy:
+    """A copy of one buffer, or of a part of it, to another.
+
+    Attributes:
+        source: the buffer that is read.
+        out: the buffer that is written.
+        why: what for, in words.
+        source_part: the indices that are read; all of them by default.
+        out_part: the indices that are written; the others become zero.
+    """
+
+    source: Matrix
+    out: Matrix
+    why: str
+    source_part: tuple[slice, ...] = ()
+    out_part: tuple[slice, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Convolution:
+    """A convolution by cuDNN.
+
+    Attributes:
+        graph: cuDNN's graph, with an engine chosen.
+        tensors: the graph's tensors, by the names of their buffers.
+        engine: the name of the engine.
+        workspace: the buffer that is cuDNN's scratch memory.
+    """
+
+    graph: Any
+    tensors: Mapping[str, Any]
+    engine: str
+    workspace: str
+
+
+# one step of a schedule
+Step: TypeAlias = "Launch | Matmul | Copy | Convolution"
+
+
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """Scratch memory: a flat array.
@@ -117,7 +157,7 @@ class Schedule:
         algorithm: the algorithm.
         why: why it was chosen.
         buffers: scratch buffers, by name.
-        steps: the launches and matrix products, in order.
+        steps: the launches, products and so on, in order.
         kept: the buffers that depend on "second" alone: a plan fills them once and keeps them.
         preparing: the number of steps, from the first on, that fill the kept buffers.
     """
@@ -125,7 +165,7 @@ class Schedule:
     algorithm: str
     why: str
     buffers: Mapping[str, Buffer]
-    steps: tuple[Launch | Matmul, ...]
+    steps: tuple[Step, ...]
     kept: tuple[str, ...] = ()
     preparing: int = 0
 
@@ -146,6 +186,12 @@ class Machine(Protocol):
 
     def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
         """Multiply stacks of matrices and write the products to ``out``, or add them to it."""
+
+    def copy(self, step: Copy, source: Any, out: Any) -> None:
+        """Copy an array to another one of the same shape."""
+
+    def convolve(self, step: Convolution, arrays: Mapping[str, Any], workspace: Any) -> None:
+        """Run a convolution of cuDNN's; ``arrays`` are its arrays by their names."""
 
 
 def prepare(schedule: Schedule, second: Any, machine: Machine) -> dict[str, Any]:
@@ -190,7 +236,7 @@ def _allocate(schedule: Schedule, names: Sequence[str], machine: Machine) -> dic
     return {name: machine.empty(b.size, b.dtype, b.zero) for name, b in buffers.items()}
 
 
-def _run(steps: Sequence[Launch | Matmul], known: Mapping[str, Any], machine: Machine) -> None:
+def _run(steps: Sequence[Step], known: Mapping[str, Any], machine: Machine) -> None:
     def view(matrix: Matrix) -> Any:
         count = 1
         for size in matrix.shape:
@@ -201,6 +247,11 @@ def _run(steps: Sequence[Launch | Matmul], known: Mapping[str, Any], machine: Ma
     for step in steps:
         if isinstance(step, Matmul):
             machine.matmul(view(step.left), view(step.right), view(step.out), step.accumulate)
+        elif isinstance(step, Copy):
+            machine.copy(step, view(step.source), view(step.out))
+        elif isinstance(step, Convolution):
+            arrays = {name: known[name] for name in step.tensors}
+            machine.convolve(step, arrays, known[step.workspace])
         else:
             machine.launch(step, [known[a] if isinstance(a, str) else a for a in step.arguments])
 
