@@ -43,7 +43,7 @@ def plan(kind, layer, dtype, precision, bias=False):
     (step,) = (step for step in made.steps if isinstance(step, Convolution))
     return {
         "engine": step.engine,
-        "workspace": made.buffers[step.workspace].size,
+        "workspace": made.buffers["workspace"].size,
         "copies": [step.why for step in made.steps if isinstance(step, Copy)],
         "launches": [step.kernel.name for step in made.steps if isinstance(step, Launch)],
     }

@@ -8,7 +8,6 @@ again, so an infinite weight beside padding gives NaN.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -31,9 +30,10 @@ from .job import Job
 from .launches import Convolution, Copy, Matrix, Schedule
 
 INSTALL = "pip install teachconv[cudnn]"
-_HALVES = ("float16", "bfloat16")
 _TYPES = {"float16": "HALF", "bfloat16": "BFLOAT16", "float32": "FLOAT", "float64": "DOUBLE"}
-_LOCK = Lock()  # a handle has one stream at a time
+# the bound of what tensor cores compute; they round float64 as IEEE 754 does
+_ON_TENSOR_CORES = {"float16": "tensor", "bfloat16": "tensor", "float32": "tf32", "float64": "direct"}
+LOCK = Lock()  # a handle has one stream at a time
 
 
 class _Cudnn(Algorithm):
@@ -41,14 +41,11 @@ class _Cudnn(Algorithm):
 
     def for_call(self, kind: Kind, dtype: str, geometry: ConvGeometry, precision: str | None) -> Algorithm:
         """Return the algorithm with the bound of the engines that the call allows."""
-        error = "direct"
-        if dtype in _HALVES and precision != "strict":
-            error = "tensor"
-        elif dtype == "float32" and precision == "tf32":
-            error = "tf32"
-        elif _may_transform(kind, flat_geometry(kind, geometry), dtype, precision):
-            error = "winograd2"
-        return replace(self, error=error)
+        if _has_tensor_cores(dtype, precision):
+            return replace(self, error=_ON_TENSOR_CORES[dtype])
+        if _has_winograd(kind, flat_geometry(kind, geometry), dtype, precision):
+            return replace(self, error="winograd2")
+        return self
 
 
 ALGORITHM = _Cudnn(
@@ -56,8 +53,13 @@ ALGORITHM = _Cudnn(
 )
 
 
-def _may_transform(kind: Kind, g: ConvGeometry, dtype: str, precision: str | None) -> bool:
-    """Return whether cuDNN may use Winograd's F(2x2, 3x3): only where there is a bound for it."""
+def _has_tensor_cores(dtype: str, precision: str | None) -> bool:
+    """Return whether tensor cores may run: they round float32 to TF32, and truncate sums of half types."""
+    return precision == "tf32" if dtype == "float32" else precision != "strict"
+
+
+def _has_winograd(kind: Kind, g: ConvGeometry, dtype: str, precision: str | None) -> bool:
+    """Return whether Winograd's F(2x2, 3x3) may run: only where there is a bound for it."""
     allowed = dtype == "float32" and precision in (None, "fast") and not kind.sums_images
     return allowed and not winograd_needs(kind, g)
 
@@ -65,49 +67,20 @@ def _may_transform(kind: Kind, g: ConvGeometry, dtype: str, precision: str | Non
 def unavailable() -> str:
     """Return what is missing, the package, cuDNN or a GPU; "" if the algorithm can run."""
     try:
-        cudnn = load("cudnn")
+        load("cudnn")
+        handle(import_module("cupy").cuda.Device().id)
     except ImportError as error:
         return f"nvidia-cudnn-frontend is not installed or cannot be loaded: {error} ({INSTALL})"
-    try:
-        cudnn.backend_version()  # the package can be imported without cuDNN; this raises then
-    except Exception as error:
-        return f"nvidia-cudnn-frontend is installed, but not cuDNN itself: {error} ({INSTALL})"
-    try:
-        _handle(import_module("cupy").cuda.Device().id)
-    except Exception as error:
-        return f"cuDNN {cudnn.backend_version_string()} is installed, but cannot use the GPU: {error}"
+    except Exception as error:  # the package can be imported without cuDNN, and without a GPU
+        return f"nvidia-cudnn-frontend is installed, but cannot use cuDNN or the GPU: {error} ({INSTALL})"
     return ""
 
 
-def forget() -> None:
-    """Forget handles and plans, as at the start of a process."""
-    for cached in (_handle, schedule):
-        cached.cache_clear()
-
-
 @lru_cache(maxsize=16)
-def _handle(device: int) -> Any:
-    """Return cuDNN's handle of a device."""
+def handle(device: int) -> Any:
+    """Return cuDNN's handle of a device; whoever sets its stream must hold ``LOCK`` while it is used."""
     with import_module("cupy").cuda.Device(device):
         return import_module("cudnn").create_handle()
-
-
-def execute(step: Convolution, arrays: Mapping[str, Any], workspace: Any, device: int, stream: int) -> None:
-    """Run a convolution.
-
-    Args:
-        step: the convolution.
-        arrays: its arrays by the names of the graph's tensors, on the device, in C order.
-        workspace: cuDNN's scratch memory.
-        device: the number of the device.
-        stream: the stream's address.
-    """
-    cudnn = import_module("cudnn")
-    pointers = {step.tensors[name]: array.data.ptr for name, array in arrays.items()}
-    with _LOCK:
-        cudnn.set_stream(handle=_handle(device), stream=stream)
-        # mark: multiply-add of cudnn by cuDNN
-        step.graph.execute(pointers, workspace.data.ptr, handle=_handle(device))
 
 
 @lru_cache(maxsize=256)
@@ -154,24 +127,21 @@ class _Steps:
     def schedule(self) -> Schedule:
         """Return the finished schedule."""
         job, kind = self.job, self.job.kind
-        has_last = bool(job.bias or job.relu)
-        if has_last and kind.gathers:
+        if kind.gathers and (job.bias or job.relu):
             self.names["bias"] = job.bias or self._buffer("no bias", (job.g.out_channels,), zero=True)
             self.shapes["bias"] = 1, 1, 1, job.g.out_channels
-        if has_last and kind.scatters:  # cuDNN adds a bias to the forward op alone
+        elif job.bias or job.relu:  # cuDNN adds a bias to the forward op alone
             self._widen()
-        widening = len(job.steps)
-        if has_last and kind.scatters:
-            job.add_splits(1)
         self._order_filters()
         convolution = self._convolution()
         launches = job.finish("cudnn", "requested")
-        steps = [*launches.steps[:widening], *self.before, convolution, *self.after]
-        steps += launches.steps[widening:]
-        keeps = not widening and not kind.sums_images
-        return replace(
-            launches, steps=tuple(steps), kept=(self.names["filters"],) * keeps, preparing=int(keeps)
-        )
+        widen, add_bias = (
+            launches.steps[:-1],
+            launches.steps[-1:],
+        )  # both empty unless `_widen` has added them
+        steps = (*widen, *self.before, convolution, *self.after, *add_bias)
+        keeps = not widen and not kind.sums_images
+        return replace(launches, steps=steps, kept=(self.names["filters"],) * keeps, preparing=int(keeps))
 
     def _buffer(self, name: str, shape: tuple[int, ...], zero: bool = False) -> str:
         """Add a buffer of the type that cuDNN is given, and return its name."""
@@ -179,17 +149,16 @@ class _Steps:
         return self.job.buffer(name, prod(shape), bits, zero)
 
     def _widen(self) -> None:
-        """Let cuDNN sum float32 or float64, for `add_splits` to round once; half types are widened before."""
+        """Let cuDNN write float32 or float64, half types being widened first; the last launch rounds once."""
         job, kind = self.job, self.job.kind
         self.names[kind.result], self.dtype = job.partial(1), job.sum_dtype
-        if job.dtype == job.sum_dtype:
-            return
         kernel = job.kernel("im2col.cu", "to_groups", kind=False)
-        for role in (kind.first, kind.second):
+        for role in (kind.first, kind.second) if job.dtype != job.sum_dtype else ():
             shape, name = job.g.shape_of(role), self.names[role]
             rows, depth = np.int64(prod(shape[:-1])), shape[-1]
             self.names[role] = self._buffer(f"wide {name}", shape)
             job.launch(kernel, prod(shape), name, np.int64(0), rows, 1, depth, self.names[role])
+        job.add_splits(1)
 
     def _order_filters(self) -> None:
         """Add the copy of the filter to cuDNN's order of axes, or of its gradient from it."""
@@ -248,16 +217,17 @@ class _Steps:
             with suppress(cudnn.cudnnGraphNotSupportedError):  # barred, or not for this card
                 graph.build_plan_at_index(index)
                 engine = graph.get_plan_name_at_index(index)
-                workspace = self.job.buffer("workspace", graph.get_workspace_size(), "uint8")
-                return Convolution(graph, tensors, engine, workspace)
+                self.job.buffer("workspace", graph.get_workspace_size(), "uint8")
+                return Convolution(graph, tensors, engine)
         return None
 
     def _graph(self, cudnn: Any, pads: list[Pair]) -> tuple[Any, dict[str, Any]]:
         """Return cuDNN's graph of the call, and its tensors by the names of their buffers."""
         kind, g, sums = self.job.kind, self.job.g, getattr(cudnn.data_type, _TYPES[self.job.sum_dtype])
         numbers = getattr(cudnn.data_type, _TYPES[self.dtype])
-        here = isinstance(self.card, int)
-        card = {"handle": _handle(self.card)} if here else {"device_property": self.card}
+        card = {"device_property": self.card}
+        if isinstance(self.card, int):
+            card = {"handle": handle(self.card)}
         graph = cudnn.pygraph(
             io_data_type=numbers, intermediate_data_type=sums, compute_data_type=sums, **card
         )
@@ -286,11 +256,9 @@ class _Steps:
         """Return the notes of the engines that would break a promise, out of cuDNN's."""
         barred = [note.NONDETERMINISTIC, note.REDUCED_PRECISION_REDUCTION, note.DOWN_CONVERT_INPUTS, note.FFT]
         barred += [note.WINOGRAD_TILE_6x6, note.WINOGRAD_TILE_13x13]  # no bound is known
-        if not _may_transform(self.job.kind, self.job.g, self.job.dtype, self.precision):
+        if not _has_winograd(self.job.kind, self.job.g, self.job.dtype, self.precision):
             barred.append(note.WINOGRAD)
-        # float32 is rounded to TF32 there, and sums of half types are truncated
-        rounds = self.precision != "tf32" if self.dtype == "float32" else self.precision == "strict"
-        return [*barred, note.TENSOR_CORE] if rounds and self.dtype != "float64" else barred
+        return barred if _has_tensor_cores(self.dtype, self.precision) else [*barred, note.TENSOR_CORE]
 
 
 def _layout(shape: tuple[int, ...]) -> dict[str, list[int]]:

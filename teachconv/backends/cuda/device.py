@@ -81,8 +81,13 @@ class Device:
             stage.say("engine {}, workspace: {:,} bytes", step.engine, workspace.nbytes)
             stage.know(engine=step.engine)
             start = self._start(stage)
-            stream = self._cupy.cuda.get_current_stream().ptr
-            cudnn.execute(step, arrays, workspace, self._cupy.cuda.Device().id, stream)
+            handle = cudnn.handle(self._cupy.cuda.Device().id)
+            pointers = {step.tensors[name]: array.data.ptr for name, array in arrays.items()}
+            with cudnn.LOCK:
+                stream = self._cupy.cuda.get_current_stream().ptr
+                import_module("cudnn").set_stream(handle=handle, stream=stream)
+                # mark: multiply-add of cudnn by cuDNN
+                step.graph.execute(pointers, workspace.data.ptr, handle=handle)
             self._stop(stage, start)
 
     def _start(self, stage: Any) -> Any:

@@ -118,14 +118,12 @@ class Convolution:
     Attributes:
         graph: cuDNN's graph, with an engine chosen.
         tensors: the graph's tensors, by the names of their buffers.
-        engine: the name of the engine.
-        workspace: the buffer that is cuDNN's scratch memory.
+        engine: the name of the engine. Its scratch memory is the buffer "workspace".
     """
 
     graph: Any
     tensors: Mapping[str, Any]
     engine: str
-    workspace: str
 
 
 # one step of a schedule
@@ -250,8 +248,7 @@ def _run(steps: Sequence[Step], known: Mapping[str, Any], machine: Machine) -> N
         elif isinstance(step, Copy):
             machine.copy(step, view(step.source), view(step.out))
         elif isinstance(step, Convolution):
-            arrays = {name: known[name] for name in step.tensors}
-            machine.convolve(step, arrays, known[step.workspace])
+            machine.convolve(step, {name: known[name] for name in step.tensors}, known["workspace"])
         else:
             machine.launch(step, [known[a] if isinstance(a, str) else a for a in step.arguments])
 
