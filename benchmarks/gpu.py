@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from report import CUDNN
 
 import teachconv as tc
 from teachconv.backends import get, why_not
+from teachconv.backends.cuda import cudnn as frontend
 from teachconv.core.kinds import kind_of
 from teachconv.truth import bounds
 
@@ -134,9 +136,11 @@ class CudnnChannelsLast(Cudnn):
 def competitors(cupy: Any, mode: Mode, problem: Problem, every_algorithm: bool) -> dict[str, Any]:
     """Return the available competitors by name; with ``every_algorithm`` also each rung that fits."""
     found: dict[str, Any] = {"teachconv": Ours(cupy, mode)}
+    if not frontend.unavailable():  # the same library without PyTorch, held to our bounds
+        found["cudnn_frontend"] = Ours(cupy, mode, "cudnn")
     if every_algorithm:
         for entry in get("cupy").ALGORITHMS:
-            permitted = (entry.precision == "tf32") == (mode.precision == "tf32")
+            permitted = (entry.precision == "tf32") == (mode.precision == "tf32") and entry.name != "cudnn"
             if permitted and entry.fits(kind_of(problem.kind), mode.dtype, problem.geometry):
                 found[entry.name] = Ours(cupy, mode, entry.name)
     if not cudnn_missing():
@@ -342,6 +346,8 @@ def describe(cupy: Any) -> dict[str, str]:
         "cupy": cupy.__version__,
         "teachconv": tc.__version__,
     }
+    if not frontend.unavailable():
+        facts["cuDNN by its frontend"] = import_module("cudnn").backend_version_string()
     if not cudnn_missing():
         import torch
 
@@ -376,9 +382,10 @@ def page(command: str, facts: dict[str, str], measured: Sequence[Measurement], m
         "# Speed on the GPU",
         f"Made by `{command}` on {datetime.now(UTC):%Y-%m-%d}; do not edit. Calls were timed with CUDA "
         "events in interleaved rounds, with the L2 cache overwritten before each call; GFLOP/s count the "
-        "operations of direct summation. The ratio is to the faster of PyTorch's cuDNN in NCHW and in "
-        "channels_last, which measured its algorithms first. TF32 was forbidden in the float32 rows and "
-        "allowed in the tf32 rows, for both sides. A ratio below 1 means that teachconv is behind. The limit "
+        "operations of direct summation. The ratio is to the fastest cuDNN: PyTorch's in NCHW and in "
+        "channels_last, which measured its algorithms first, and, if it is installed, algorithm='cudnn'. "
+        "TF32 was forbidden in the float32 rows and allowed in the tf32 rows, for both sides. A ratio below "
+        "1 means that teachconv is behind. The limit "
         "is what the multiprocessors can multiply and add at the card's highest clock.",
         "## In short",
         report.as_markdown([line[:-1] for line in aims(measured)]),

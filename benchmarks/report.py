@@ -16,8 +16,9 @@ from layers import DEPTHWISE, Layer
 from racing import Measurement
 
 FRAMEWORKS = ("torch", "torch_channels_last", "onnxruntime", "tensorflow", "jax")
-CUDNN = ("cudnn", "cudnn_channels_last")
+CUDNN = ("cudnn", "cudnn_channels_last", "cudnn_frontend")
 TITLES = {
+    "cudnn_frontend": "cudnn, our call",
     "cudnn_channels_last": "cudnn NHWC",
     "teachconv": "ours",
     "plan": "our plan",

@@ -9,13 +9,14 @@ from collections import Counter
 import numpy as np
 import pytest
 from browser import chromium, new_tab
+from fake_cudnn import fake_cudnn
 from fake_cupy import fake_cupy
 from hypothesis import HealthCheck, settings
 
 import teachconv
 from teachconv import backends
 from teachconv.backends import why_not
-from teachconv.backends.cuda import compiling
+from teachconv.backends.cuda import compiling, cudnn
 
 # for the tests that run TensorFlow: its kernels for dilated and grouped gradients are oneDNN's, and it chooses
 # once for the whole process
@@ -120,6 +121,21 @@ def stand_in(cupy_forgotten, monkeypatch, kernel_folder, tmp_path):
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
     return modules["cupy"]
+
+
+@pytest.fixture
+def cudnn_stand_in(stand_in, monkeypatch):
+    """The stand-in for NVIDIA's package of cuDNN, in its place, beside the one for CuPy."""
+    library = fake_cudnn()
+    monkeypatch.setitem(sys.modules, "cudnn", library)
+
+    def forget():
+        cudnn.handle.cache_clear()
+        cudnn.schedule.cache_clear()
+
+    forget()
+    yield library
+    forget()
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,11 @@ import ctypes
 from itertools import product
 from types import ModuleType, SimpleNamespace
 
-import ml_dtypes
 import numpy as np
 
-DTYPES = {"HALF": "float16", "BFLOAT16": ml_dtypes.bfloat16, "FLOAT": "float32", "DOUBLE": "float64"}
+from teachconv.core.dtypes import to_dtype
+
+DTYPES = {"HALF": "float16", "BFLOAT16": "bfloat16", "FLOAT": "float32", "DOUBLE": "float64"}
 NOTES = "NONDETERMINISTIC REDUCED_PRECISION_REDUCTION DOWN_CONVERT_INPUTS FFT TENSOR_CORE"
 NOTES += " WINOGRAD WINOGRAD_TILE_6x6 WINOGRAD_TILE_13x13"
 ENGINES = (  # name, notes, bytes of scratch memory
@@ -151,7 +152,7 @@ class Graph:
         assert handle in self.module.handles
         assert workspace
         self.module.ran.append((self.engine[0], handle.stream))
-        dtype = np.dtype(DTYPES[self.dtype])
+        dtype = to_dtype(DTYPES[self.dtype])
         arrays = [tensor.at(pointers.pop(tensor), dtype).astype("float64") for tensor in self.operands]
         if self.engine[0] == "tensor" and dtype == np.float32:
             arrays = [(np.frexp(a)[0] * 2**11).round() / 2**11 * 2.0 ** np.frexp(a)[1] for a in arrays]

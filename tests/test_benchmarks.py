@@ -259,6 +259,20 @@ def test_gpu_stops_in_time_and_takes_some_layers(module, stand_in, capsys, monke
     assert "out of time: 1 of 27 problems were measured" in capsys.readouterr().out
 
 
+def test_gpu_has_cudnn_beside_ours(module, cudnn_stand_in, monkeypatch, tmp_path):
+    """Through its frontend, without PyTorch; it is a column, and no rung."""
+    gpu = module("gpu")
+    monkeypatch.setattr(gpu, "cudnn_missing", lambda: "no PyTorch here")
+    arguments = ["--quick", "--ops", "forward", "--modes", "float32", "--shape", "lesson:10x10x1:3x3x32"]
+    assert gpu.main([*arguments, "--output", str(tmp_path)]) == 0
+    with (tmp_path / "results.csv").open(encoding="utf-8") as file:
+        lines = {line["competitor"]: line for line in csv.DictReader(file)}
+    assert lines.keys() == {"teachconv", "cudnn_frontend"}
+    assert (lines["cudnn_frontend"]["status"], lines["cudnn_frontend"]["algorithm"]) == ("ok", "cudnn")
+    problem = gpu.problems(gpu.parse(arguments))[0][1]
+    assert "cudnn" not in gpu.competitors(importlib.import_module("cupy"), gpu.MODES[0], problem, True)
+
+
 @pytest.mark.slow
 def test_gpu_validates_times_and_writes_a_page(module, stand_in, capsys, monkeypatch, tmp_path):
     gpu = module("gpu")

@@ -1,11 +1,10 @@
 """cuDNN as an algorithm of the cupy backend, on stand-ins for CuPy and for NVIDIA's package; see tests/peers for plans."""
 
-import importlib
 import sys
 
 import numpy as np
 import pytest
-from fake_cudnn import fake_cudnn
+from fake_cudnn import ENGINES
 from helpers import mostly_slow, only
 
 import teachconv as tc
@@ -23,24 +22,8 @@ pytestmark = pytest.mark.xdist_group("cuda")
 CASES = find_cases("small")
 
 
-def forget():
-    """Forget handles and plans, as at the start of a process."""
-    cudnn.handle.cache_clear()
-    cudnn.schedule.cache_clear()
-
-
 @pytest.fixture
-def library(stand_in, monkeypatch):
-    """The stand-in for NVIDIA's package, in its place."""
-    module = fake_cudnn()
-    monkeypatch.setitem(sys.modules, "cudnn", module)
-    forget()
-    yield module
-    forget()
-
-
-@pytest.fixture
-def alone(library):
+def alone(cudnn_stand_in):
     """The cupy backend with cuDNN as its one algorithm."""
     return only("cupy", cudnn.ALGORITHM)
 
@@ -57,14 +40,14 @@ def stages(traced, name):
 @pytest.mark.parametrize(
     "dtype", mostly_slow(["float16", "float32", "bfloat16", "float64"], "float16", "float32")
 )
-def test_cases_keep_their_bounds(alone, library, dtype, evenly):
+def test_cases_keep_their_bounds(alone, cudnn_stand_in, dtype, evenly):
     """All three kinds over one to three axes: groups, depthwise, dilation, strides, crops, bias."""
-    library.pads_evenly = evenly
+    cudnn_stand_in.pads_evenly = evenly
     rows = check_cases([alone], dtype, "normal", CASES)
     assert len(rows) > 100
     assert not [row for row in rows if not row.passed]
-    assert len(library.ran) > 200
-    assert {stream for _, stream in library.ran} == {7}
+    assert len(cudnn_stand_in.ran) > 200
+    assert {stream for _, stream in cudnn_stand_in.ran} == {7}
 
 
 @pytest.mark.parametrize(
@@ -81,12 +64,12 @@ def test_cases_keep_their_bounds(alone, library, dtype, evenly):
         ("float64", "tf32", 5, "tensor", "direct"),  # tensor cores round float64 as IEEE 754 does
     ],
 )
-def test_the_precision_bars_engines(library, dtype, precision, taps, engine, error):
+def test_the_precision_bars_engines(cudnn_stand_in, dtype, precision, taps, engine, error):
     """Of six, some of which are wrong at random or round to TF32; and diff judges by the bound of those allowed."""
     x, w = arrays((1, 7, 6, 4), (taps, taps, 4, 8), dtype=dtype, data="normal")
     options = {"padding": "SAME", "algorithm": "cudnn", "precision": precision}
     traced = tc.trace(tc.conv2d, x, w, backend="cupy", **options)
-    assert [one for one, _ in library.ran] == [engine]
+    assert [one for one, _ in cudnn_stand_in.ran] == [engine]
     (stage,) = stages(traced, "cuDNN")
     nbytes = {"tensor": 96, "transforms": 64, "plain": 32}[engine]
     assert f"engine {engine}, workspace: {nbytes} bytes" in stage.note
@@ -96,19 +79,19 @@ def test_the_precision_bars_engines(library, dtype, precision, taps, engine, err
     assert tc.diff(tc.conv2d, x, w, backends=["cupy"], **options).passed
 
 
-def test_an_engine_that_is_not_barred_in_time_would_be_seen(library, monkeypatch):
+def test_an_engine_that_is_not_barred_in_time_would_be_seen(cudnn_stand_in, monkeypatch):
     """The stand-in's engines are as wrong as their notes say, and the bounds are narrow enough to see it."""
     x, w = arrays((2, 9, 9, 8), (3, 3, 8, 8), data="normal")
     for engine in ("random", "tensor"):
-        library.engines = [one for one in library.engines if one[0] == engine]
+        cudnn_stand_in.engines = [one for one in cudnn_stand_in.engines if one[0] == engine]
         monkeypatch.setattr(cudnn._Steps, "_barred", lambda self, note: [])
         report = tc.diff(tc.conv2d, x, w, backends=["cupy"], algorithm="cudnn", precision="strict")
         assert report.passed is False
-        forget()
-        library.engines = importlib.import_module("fake_cudnn").ENGINES
+        cudnn.schedule.cache_clear()
+        cudnn_stand_in.engines = ENGINES
 
 
-def test_the_trace_says_what_is_copied_and_why(library):
+def test_the_trace_says_what_is_copied_and_why(cudnn_stand_in):
     x, w = arrays((2, 8, 8, 4), (3, 3, 4, 6))
     options = {"padding": ((0, 1), (2, 0)), "backend": "cupy", "algorithm": "cudnn"}
     alone = tc.trace(tc.conv2d, x, w, **options)
@@ -116,8 +99,8 @@ def test_the_trace_says_what_is_copied_and_why(library):
     assert [one.note.partition(";")[0] for one in stages(alone, "arrange in memory")] == [
         "out_channels first"
     ]
-    forget()
-    library.pads_evenly = True
+    cudnn.schedule.cache_clear()
+    cudnn_stand_in.pads_evenly = True
     padded = tc.trace(tc.conv2d, x, w, **options)
     why = "with its padding: cuDNN has no padding ((0, 1), (2, 0))"
     assert [one.note.partition(";")[0] for one in stages(padded, "arrange in memory")][1] == why
@@ -126,7 +109,7 @@ def test_the_trace_says_what_is_copied_and_why(library):
     assert np.array_equal(padded.result, want)
 
 
-def test_rows_that_no_window_reaches_have_gradient_zero(library):
+def test_rows_that_no_window_reaches_have_gradient_zero(cudnn_stand_in):
     """Stride 3 leaves over the last two rows, and a crop the first: all of dx is written, these with 0."""
     dy, w = arrays((1, 2, 2, 2), (2, 2, 2, 2))
     for padding in ("VALID", ((-1, 0), (0, 0))):
@@ -138,7 +121,7 @@ def test_rows_that_no_window_reaches_have_gradient_zero(library):
         )
 
 
-def test_half_types_are_rounded_once(library):
+def test_half_types_are_rounded_once(cudnn_stand_in):
     """The bias of a transposed convolution is added in float32: 2048.5 + 1.5 is 2050, and 2048 + 1.5 would be 2048."""
     x, w = np.full((1, 1, 1, 2), [2048, 0.5], "float16"), np.ones((1, 1, 1, 2), "float16")
     for dtype, large in (("float16", 2048), ("bfloat16", 256)):
@@ -150,7 +133,7 @@ def test_half_types_are_rounded_once(library):
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_relu(library, dtype, bias):
+def test_relu(cudnn_stand_in, dtype, bias):
     """In cuDNN's graph of the forward op, and after cuDNN of the input gradient."""
     x, w, dy, of_y, of_dx = arrays((1, 5, 5, 4), (3, 3, 4, 6), (1, 3, 3, 6), (6,), (4,), dtype=dtype)
     geometry, options = conv2d_geometry(x.shape, w.shape), {"algorithm": "cudnn", "activation": "relu"}
@@ -163,7 +146,7 @@ def test_relu(library, dtype, bias):
     assert (dx == 0).any()
 
 
-def test_find_source_says_which_engine_ran(library):
+def test_find_source_says_which_engine_ran(cudnn_stand_in):
     x, w = arrays((1, 7, 6, 4), (3, 3, 4, 8))
     chain = tc.find_source(tc.conv2d, x, w, 2, "SAME", dilations=1, backend="cupy", algorithm="cudnn")
     assert chain.steps[-1].what == "library"
@@ -173,7 +156,7 @@ def test_find_source_says_which_engine_ran(library):
     assert files == {"cudnn.py", "device.py"}
 
 
-def test_a_plan_keeps_the_ordered_filter(library):
+def test_a_plan_keeps_the_ordered_filter(cudnn_stand_in):
     x, w = arrays((2, 7, 6, 4), (3, 3, 4, 8))
     plan = tc.plan(tc.conv2d, w, input_shape=x.shape, backend="cupy", algorithm="cudnn")
     assert (plan.algorithm, plan.nbytes) == ("cudnn", w.nbytes)
@@ -190,7 +173,7 @@ def test_a_plan_keeps_the_ordered_filter(library):
     assert np.array_equal(plan(dy), want)
 
 
-def test_it_is_never_the_choice(library):
+def test_it_is_never_the_choice(cudnn_stand_in):
     for kind in KINDS:
         for precision in (None, "strict", "fast", "tf32"):
             for channels in (1, 3, 64):
@@ -204,15 +187,15 @@ def test_it_is_never_the_choice(library):
 # ---------------------------------------------------------------------------------------------
 
 
-def absent(library, monkeypatch):
+def absent(cudnn_stand_in, monkeypatch):
     monkeypatch.setitem(sys.modules, "cudnn", None)
 
 
-def unusable(library, monkeypatch):
+def unusable(cudnn_stand_in, monkeypatch):
     def missing():
         raise RuntimeError("Unable to find symbol cudnnCreate")
 
-    monkeypatch.setattr(library, "create_handle", missing)
+    monkeypatch.setattr(cudnn_stand_in, "create_handle", missing)
 
 
 @pytest.mark.parametrize(
@@ -228,8 +211,8 @@ def unusable(library, monkeypatch):
         ),
     ],
 )
-def test_what_is_missing_is_said_in_one_sentence(library, monkeypatch, lose, reason):
-    lose(library, monkeypatch)
+def test_what_is_missing_is_said_in_one_sentence(cudnn_stand_in, monkeypatch, lose, reason):
+    lose(cudnn_stand_in, monkeypatch)
     x, w = arrays((1, 5, 5, 2), (3, 3, 2, 2))
     with pytest.raises(tc.BackendUnavailable, match=f"algorithm 'cudnn' cannot run here: {reason}"):
         tc.conv2d(x, w, backend="cupy", algorithm="cudnn")
@@ -241,9 +224,9 @@ def test_what_is_missing_is_said_in_one_sentence(library, monkeypatch, lose, rea
     assert tc.diff(tc.conv2d, x, w, backends=["cupy"], algorithm="cudnn").passed is None
 
 
-def test_no_engine(library):
+def test_no_engine(cudnn_stand_in):
     x, w = arrays((1, 5, 5, 2), (3, 3, 2, 2))
-    library.engines = [one for one in library.engines if one[1]]
+    cudnn_stand_in.engines = [one for one in cudnn_stand_in.engines if one[1]]
     message = (
         r"cannot compute this conv2d in float32: cuDNN 9\.28\.1 has no engine for it that precision='strict'"
     )
