@@ -62,7 +62,7 @@ def _module(kernel: Kernel, device: int) -> Any:
     """Return a module with one kernel, compiled for a device."""
     cupy, file = import_module("cupy"), kernel.file
     with record.loading(f"compile {kernel.name} of {file}") as stage:
-        arch = _arch_option(architecture(device), cupy.cuda.nvrtc)
+        arch = _arch_option(architecture(device), cupy.cuda.nvrtc) + sources.arch_suffix(file)
         headers = _include_options(cupy, file, kernel.dtype)
         options = (*sources.defines(kernel.dtype, kernel.defines), "-std=c++17", *headers, arch)
         path = _path(cupy, file, options)
