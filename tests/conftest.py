@@ -9,6 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from browser import chromium, new_tab
+from cuda_host import encode_for_host
 from fake_cudnn import fake_cudnn
 from fake_cupy import fake_cupy
 from hypothesis import HealthCheck, settings
@@ -16,7 +17,7 @@ from hypothesis import HealthCheck, settings
 import teachconv
 from teachconv import backends
 from teachconv.backends import why_not
-from teachconv.backends.cuda import compiling, cudnn
+from teachconv.backends.cuda import compiling, cudnn, device
 
 # for the tests that run TensorFlow: its kernels for dilated and grouped gradients are oneDNN's, and it chooses
 # once for the whole process
@@ -120,6 +121,7 @@ def stand_in(cupy_forgotten, monkeypatch, kernel_folder, tmp_path):
     modules = fake_cupy(kernel_folder)
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(device, "encode", encode_for_host)  # the driver's
     return modules["cupy"]
 
 

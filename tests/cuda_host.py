@@ -16,6 +16,7 @@ from teachconv.backends.planes import with_planes
 from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 
 SHIM = Path(__file__).parent / "cuda" / "shim.h"
+HOPPER = SHIM.with_name("hopper.h")  # for sources that use what only these cards have
 DYNAMIC = "extern __shared__ __align__(128) unsigned char memory[];"  # its size is the launch's
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 # hidden: otherwise the static (shared) memory of one library would be that of another dtype's, too
@@ -32,7 +33,9 @@ def host_source(file, text=None):
         f"EXPORT({name})" if len(names) == 1 else f"#if defined({name.upper()})\nEXPORT({name})\n#endif"
         for name in names
     )
-    return f'#include "{SHIM}"\n' + "\n".join(lines) + "\n" + exports + "\n"
+    headers = [SHIM, HOPPER] if sources.arch_suffix(file) else [SHIM]
+    includes = "".join(f'#include "{header}"\n' for header in headers)
+    return includes + "\n".join(lines) + "\n" + exports + "\n"
 
 
 def build_host(folder, file, options, text=None, flags=FLAGS):
@@ -51,7 +54,8 @@ def build_shim(folder, flags=FLAGS):
 def build(folder, name, source, options, libraries=()):
     """Return the path of what a source compiles to; it is compiled if no test of this run has done so."""
     options = [str(option) for option in options]
-    made_of = "\0".join([source, SHIM.read_text(), *options, *map(str, libraries)])
+    headers = SHIM.read_text() + HOPPER.read_text()
+    made_of = "\0".join([source, headers, *options, *map(str, libraries)])
 
     def make(target):
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
@@ -79,6 +83,10 @@ def made_once(folder, name, made_of, make):
     return path
 
 
+class FaultError(AssertionError):
+    """A kernel misuses the copy engine, its barriers or wgmma: see cuda/hopper.h."""
+
+
 class Host:
     """A machine of backends.cuda.launches: kernels in a host library, matrix products by NumPy."""
 
@@ -102,13 +110,54 @@ class Host:
             self._libraries[key] = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
         function = getattr(self._libraries[key], f"launch_{kernel.name}")
         self.launched.append((kernel.name, step.grid, step.block))
-        parted = function(step.grid, step.block, step.shared, arguments_of(arguments), int(self.reverse))
-        assert not parted, f"threads of {kernel.name} part at a barrier"
+        status = function(step.grid, step.block, step.shared, arguments_of(arguments), int(self.reverse))
+        assert status != 1, f"threads of {kernel.name} part at a barrier"
+        if status:
+            raise FaultError(f"{kernel.name} does what a card would not take, or waits without end")
+
+    def tensor_map(self, tensor, array):
+        return encode_for_host(tensor, array.ctypes.data)
 
     def matmul(self, left, right, out, accumulate):
         with np.errstate(all="ignore"):
             product = left @ right
             out[...] = out + product if accumulate else product
+
+
+# struct TensorMap of cuda/hopper.h, with the bytes of the driver's
+TENSOR_MAP = np.dtype(
+    [
+        ("base", "u8"),
+        *((name, "i8", 4) for name in ("sizes", "strides")),
+        ("box", "i4", 4),
+        *((name, "i4", 2) for name in ("steps", "lower", "upper")),
+        ("itemsize", "i2"),
+        ("rounds", "i2"),
+        ("walks", "i4"),
+    ]
+)
+
+
+def encode_for_host(tensor, address):
+    """What the driver makes of a tensor map, for cuda/hopper.h; what the driver would refuse is refused."""
+    made = np.zeros((), TENSOR_MAP)
+    floats = tensor.dtype == "float32"
+    made["base"], made["itemsize"], made["rounds"] = address, 4 if floats else 2, floats
+    made["sizes"], made["strides"] = tensor.sizes, (made["itemsize"], *tensor.strides)
+    assert address % 16 == 0
+    assert all(stride % 16 == 0 and 0 < stride < 1 << 40 for stride in tensor.strides)
+    assert all(0 < size <= 1 << 31 for size in tensor.sizes)
+    made["walks"] = bool(tensor.steps)
+    made["box"][: len(tensor.box)] = tensor.box
+    if tensor.steps:
+        assert tensor.box[0] <= 256
+        assert tensor.box[1] <= 1024
+        assert all(0 < step <= 8 for step in tensor.steps)
+        assert all(-128 <= corner <= 127 for corner in (*tensor.lower, *tensor.upper))
+        made["steps"], made["lower"], made["upper"] = tensor.steps, tensor.lower, tensor.upper
+    else:
+        assert all(0 < length <= 256 for length in tensor.box)
+    return made
 
 
 def poison(dtype):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from teachconv.backends.cuda import ladder
+from teachconv.backends.cuda import ladder, wgmma
 from teachconv.core.dtypes import FLOATS, INTEGERS
 
 KINDS_OF = ("KIND=Forward", "KIND=InputGradient", "KIND=FilterGradient")
@@ -12,6 +12,12 @@ TILES = [f"TILE_ROWS={rows} TILE_COLS={cols}" for rows, cols in ((64, 64), (128,
 IM2COL = ["TO_PATCHES", "TO_GROUPS", "COL2IM", "FROM_GROUPS KIND=Forward", "FROM_GROUPS KIND=FilterGradient"]
 DEPTHWISE = [f"DEPTHWISE_{kind}" for kind in ("FORWARD", "INPUT_GRADIENT", "FILTER_GRADIENT")]
 WINOGRAD = ["TRANSFORM_FILTER", "TRANSFORM_INPUT", *(f"TRANSFORM_OUTPUT {kind}" for kind in KINDS_OF[:2])]
+
+
+WGMMA = [
+    f"TILE_ROWS={tile.rows} TILE_COLS={tile.cols} STAGES={tile.stages} BLOCKS={tile.blocks}"
+    for tile in wgmma.TILES
+]
 
 
 def each(kinds, variants, end=""):
@@ -31,6 +37,11 @@ VARIANTS = {  # how each source may be compiled: (dtypes, other macros)
         (FLOATS[:3], each(KINDS_OF, TILES[1:])),
         (("float32",), each(KINDS_OF, TILES[1:], " TF32")),
     ],
+    "wgmma_gemm.cu": [
+        (FLOATS[:2], each([f"WGMMA_GEMM {kind}" for kind in KINDS_OF], WGMMA)),
+        (("float32",), each([f"WGMMA_GEMM {kind}" for kind in KINDS_OF[:2]], WGMMA)),
+        (("float32",), ["ARRANGE_FILTER"]),
+    ],
     "winograd.cu": [(FLOATS, each(WINOGRAD, ["TILE=2", "TILE=4"]))],
 }
 # the oldest cards that NVRTC knows, and those that a large machine has; TF32 and bfloat16 on tensor cores, and
@@ -47,6 +58,7 @@ ALL = [
 
 def runs_on(file, dtype, arch):
     """Whether the ladder uses a source on a card; one that is no rung by itself runs on all."""
-    algorithm = Path(file).stem + ("_tf32" if (file, dtype) == ("tensor_gemm.cu", "float32") else "")
+    tf32 = dtype == "float32" and file in ("tensor_gemm.cu", "wgmma_gemm.cu")
+    algorithm = Path(file).stem + ("_tf32" if tf32 else "")
     is_rung = any(rung.name == algorithm for rung in ladder.ALGORITHMS)
     return not (is_rung and ladder.lacks(algorithm, dtype, arch))

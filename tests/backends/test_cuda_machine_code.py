@@ -61,7 +61,8 @@ def nvrtc(kernel_folder):
 
 
 def binary(nvrtc, file, dtype, defines, arch):
-    options = [*sources.defines(dtype, defines), f"-arch=sm_{arch}", "-std=c++17"]
+    suffix = sources.arch_suffix(file)
+    options = [*sources.defines(dtype, defines), f"-arch=sm_{arch}{suffix}", "-std=c++17"]
     cubin, log = nvrtc.binary(sources.source_text(file), file, options)
     assert cubin, log
     assert log == ""

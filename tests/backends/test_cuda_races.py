@@ -77,6 +77,8 @@ def test_no_two_threads_race(name, dtype, g, reverse, kernel_folder):
 def places():
     """Every barrier and every wait of the sources, as each kernel has it."""
     for file in sorted(path.name for path in sources.FOLDER.glob("*.cu")):
+        if sources.arch_suffix(file):  # a tensor map has an address: test_cuda_wgmma.py has tests of its own
+            continue
         for number, found in enumerate(SYNCHRONISES.finditer(sources.source_text(file))):
             yield pytest.param(file, number, id=f"{file}-{number}-{found[0].split('(')[0].strip('_')}")
 

@@ -24,7 +24,7 @@ def nvrtc():
 
 
 def compile_source(text, file, dtype, defines, arch):
-    options = [*sources.defines(dtype, defines), f"-arch={arch}"]
+    options = [*sources.defines(dtype, defines), f"-arch={arch}{sources.arch_suffix(file)}"]
     if nvrtc() is not None:
         return nvrtc().compile(text, file, options)
     return compile_by_nvcc(text, file, options)
@@ -54,8 +54,9 @@ def test_compiles_without_a_warning(file, dtype, defines):
 @pytest.mark.parametrize("file", VARIANTS)
 def test_nvcc_compiles_without_a_warning(file):
     _, dtype, defines = next(entry for entry in ALL if entry[0] == file)
+    arch = "90a" if sources.arch_suffix(file) else "80"
     gencode = [
-        "-gencode=arch=compute_80,code=sm_80",
+        f"-gencode=arch=compute_{arch},code=sm_{arch}",
         "-Xptxas=-warn-spills",
         *sources.defines(dtype, defines),
     ]
@@ -160,9 +161,9 @@ def test_the_tables_of_the_page_belong_to_these_sources():
 
 
 def test_nothing_is_added_atomically_and_assembly_has_one_place():
-    """Results are repeatable without atomics; what CUDA C++ has no function for is in one small file."""
+    """Results are repeatable without atomics; what CUDA C++ has no function for is in two small files."""
     for path in sources.FOLDER.glob("*.cu*"):
         text = path.read_text()
         assert "atomic" not in text.replace("added atomically", "")
-        assert ("asm" in text) == (path.name == "instructions.cuh")
+        assert ("asm" in text) == (path.name in ("instructions.cuh", "hopper.cuh"))
         assert text.startswith("/* "), f"{path.name} opens with what it is"

@@ -153,9 +153,9 @@ def test_the_choice_and_its_reason(cupy):
         ("float32", "fast", 32, "winograd4: "),
         ("float32", "strict", 32, "pipelined_gemm_float32: channels come in multiples of 4"),
         ("float32", "strict", 6, "implicit_gemm: the general default"),
-        ("float32", "tf32", 32, "pipelined_gemm_tf32: TF32 was requested"),
+        ("float32", "tf32", 32, "wgmma_gemm_tf32: TF32 was requested"),
         ("float32", "tf32", 6, "tensor_gemm_tf32: TF32 was requested"),
-        ("float16", None, 32, "pipelined_gemm: tensor cores"),
+        ("float16", None, 32, "wgmma_gemm: a Hopper card has wgmma"),
         ("float16", None, 12, "tensor_gemm: tensor cores"),
         ("int32", None, 2, "direct: the other algorithms take no integers"),
     ):

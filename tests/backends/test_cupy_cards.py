@@ -56,6 +56,8 @@ def card(stand_in, monkeypatch):
         (75, "float32", "strict", "implicit_gemm"),
         (60, "float16", None, "implicit_gemm"),
         (80, "bfloat16", None, "pipelined_gemm"),
+        (90, "bfloat16", None, "wgmma_gemm"),
+        (100, "bfloat16", None, "pipelined_gemm"),
         (100, "float32", "tf32", "pipelined_gemm_tf32"),
     ],
 )
@@ -75,6 +77,9 @@ def test_what_a_card_lacks_is_said_and_not_tried(card, xw):
     assert tc.trace(tc.conv2d, x, w, backend="cupy").algorithm == "implicit_gemm"
     with pytest.raises(ValueError, match=r"'tensor_gemm' needs a GPU of compute capability 8\.0 .* has 7\.5"):
         tc.conv2d(x, w, backend="cupy", algorithm="tensor_gemm")
+    assert ladder.lacks("wgmma_gemm", "float16", 100) == (
+        "a GPU of compute capability 9.0 for wgmma; this one has 10.0"
+    )
     x, w = x[:, :, :, :3], w[:, :, :3]  # only a few algorithms take 3 channels
     report = tc.diff(tc.conv2d, x, w, backends=["cupy"])
     assert report.passed
@@ -190,7 +195,7 @@ def test_arrays_at_odd_addresses(stand_in):
     flat = stand_in.asarray(np.concatenate([[0], x.ravel()]).astype("float16"))
     odd = flat[1:].reshape(x.shape)
     traced = tc.trace(tc.conv2d, odd, stand_in.asarray(w))
-    assert traced.algorithm == "pipelined_gemm"
+    assert traced.algorithm == "wgmma_gemm"
     assert "it does not begin at a multiple of 16 bytes" in "".join(stage.note for stage in traced.stages)
     want = tc.conv2d(x, w)
     assert np.array_equal(traced.result.get(), want)

@@ -37,7 +37,8 @@ static std::vector<Fiber> fibers; /* they are kept from block to block and from 
 static void *scheduler_place[5];
 static Fiber *current;
 static const Call *call;
-static bool copies_wait;
+bool copies_wait;
+int fault;
 
 /* Leave one stack for another. The compiler's own setjmp and longjmp make no system call, as swapcontext does, and the sanitizers
    do not see them: AddressSanitizer would forget what it knows of the stack. They have to be told whenever the stack changes. */
@@ -228,6 +229,7 @@ int launch(const Call &given, unsigned grid, unsigned block, unsigned shared, in
     block_size = {block, 1, 1};
     grid_size = {grid, 1, 1};
     copies_wait = !reversed;
+    fault = 0;
     int parted = 0;
     std::unique_ptr<unsigned char, decltype(&free)> memory((unsigned char *)aligned_alloc(128, (shared + 127) / 128 * 128), &free);
     dynamic_memory = memory.get();
@@ -237,6 +239,6 @@ int launch(const Call &given, unsigned grid, unsigned block, unsigned shared, in
         parted = run_block(block, reversed);
     }
     if (parted) fibers.clear(); /* some are in the middle of the kernel */
-    return parted;
+    return parted ? 1 : fault ? 2 : 0;
 }
 } // namespace shim

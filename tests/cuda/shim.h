@@ -38,6 +38,8 @@ namespace shim __attribute__((visibility("default"))) {
 struct Index { unsigned x, y, z; };
 extern Index block_index, thread_index, block_size, grid_size;
 extern unsigned char *dynamic_memory;
+extern bool copies_wait; /* whether asynchronous copies land late */
+extern int fault;        /* set where a kernel does what a card would not take */
 struct Call { /* a kernel with its arguments */
     void (*enter)(const Call &);
     void (*kernel)();
@@ -78,7 +80,7 @@ inline void __pipeline_commit() { shim::commit(); }
 inline void __pipeline_wait_prior(size_t groups) { shim::wait_prior(groups); } /* for all committed groups but the last of them */
 
 /* EXPORT(kernel) makes kernel a function that a test can call: launch_kernel(grid, block, shared, arguments, reversed), with the
-   arguments as cuLaunchKernel takes them. It returns 0, or 1 where threads parted at a barrier. */
+   arguments as cuLaunchKernel takes them. It returns 0, 1 where threads parted at a barrier, or 2 after a fault. */
 #define EXPORT(kernel)                                                                                                     \
     extern "C" __attribute__((visibility("default"))) int launch_##kernel(unsigned grid, unsigned block, unsigned shared,  \
                                                                           void **values, int reversed) {                   \

@@ -79,7 +79,7 @@ def compiled(kernel: Kernel, arch: int) -> Path:
     cupy, file = import_module("cupy"), kernel.file
     with record.loading(f"compile {kernel.name} of {file}") as stage:
         headers = _include_options(cupy, file, kernel.dtype)
-        made_for = _arch_option(arch, cupy.cuda.nvrtc)
+        made_for = _arch_option(arch, cupy.cuda.nvrtc) + sources.arch_suffix(file)
         options = (*sources.defines(kernel.dtype, kernel.defines), "-std=c++17", *headers, made_for)
         path = _path(cupy, file, options)
         if path.is_file():

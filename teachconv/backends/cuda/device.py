@@ -11,7 +11,8 @@ import numpy as np
 from ...support import record
 from . import cudnn
 from .compiling import function
-from .launches import PROBLEM, Convolution, Copy, Launch
+from .launches import PROBLEM, Convolution, Copy, Launch, TensorMap
+from .wgmma import encode
 
 
 class Device:
@@ -37,6 +38,10 @@ class Device:
             start = self._start(stage)
             run((step.grid,), (step.block,), tuple(values), shared_mem=step.shared)
             self._stop(stage, start)
+
+    def tensor_map(self, tensor: TensorMap, array: Any) -> np.ndarray:
+        """Return a tensor map, made by the driver."""
+        return encode(tensor, int(array.data.ptr))
 
     def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
         """Multiply stacks of matrices by cuBLAS, which takes transposed ones as they are.

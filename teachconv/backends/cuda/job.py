@@ -19,7 +19,7 @@ from .launches import BLOCK, MOST_BLOCKS, Argument, Buffer, Kernel, Launch, Matm
 KIND_NAMES = {FORWARD: "Forward", INPUT_GRADIENT: "InputGradient", FILTER_GRADIENT: "FilterGradient"}
 _WIDE = 1 << 30  # elements: arrays of this size need offsets of 64 bits
 _CHUNK = 64  # the depth of the deepest chunk of the gemms
-_SPLIT_BYTES = 64 << 20  # the most memory for partial sums
+SPLIT_BYTES = 64 << 20  # the most memory for partial sums
 ENOUGH_BLOCKS = 2 * 132  # two for each multiprocessor of a large card
 
 
@@ -149,7 +149,7 @@ class Job:
     def splits(self, blocks: int, depth: int, shortest: int, enough: int = ENOUGH_BLOCKS) -> int:
         """Return how many blocks share a depth: ``enough`` in all, each with ``shortest`` or more of it."""
         partial = self.cells * np.dtype(self.sum_dtype).itemsize
-        most = min(-(-depth // shortest), max(1, _SPLIT_BYTES // partial))
+        most = min(-(-depth // shortest), max(1, SPLIT_BYTES // partial))
         return max(1, min(most, -(-enough // blocks)))
 
     def partial(self, splits: int) -> str:

@@ -26,6 +26,7 @@ from .gemm import implicit_gemm, pipelined_gemm, pipelined_needs, registers, ten
 from .im2col import im2col
 from .job import Job, depthwise, direct
 from .launches import Schedule
+from .wgmma import wgmma_gemm, wgmma_needs
 from .winograd import winograd
 
 _HALVES = ("float16", "bfloat16")
@@ -49,11 +50,13 @@ class Rung(Algorithm):
     Attributes:
         build: a function that adds its steps to a job.
         arch: the least compute capability, times ten, of a card that has what it needs.
+        newest: the greatest one.
         needs: what that is, in words.
     """
 
     build: Callable[[Job], None] = field(kw_only=True)
     arch: int = 0
+    newest: int = 1000
     needs: str = ""
 
 
@@ -158,6 +161,37 @@ ALGORITHMS = (
         needs="asynchronous copies",
     ),
     Rung(
+        "wgmma_gemm",
+        "copies by the card's copy engine, products of four warps at once: half types on Hopper cards",
+        dtypes=_HALVES,
+        precision="default",
+        error="tensor",
+        refuses=partial(wgmma_needs, 8),
+        ranks=(2,),
+        why="a Hopper card has wgmma and a copy engine, which takes channels in multiples of 8",
+        times=_OF_HALVES,
+        build=wgmma_gemm,
+        arch=90,
+        newest=90,
+        needs="wgmma",
+    ),
+    Rung(
+        "wgmma_gemm_tf32",
+        "the same for float32, factors rounded to 11 bits: only on request",
+        kinds=(FORWARD, INPUT_GRADIENT),
+        dtypes=("float32",),
+        precision="tf32",
+        error="tf32",
+        refuses=partial(wgmma_needs, 4),
+        ranks=(2,),
+        why="TF32 was requested, and a Hopper card's copy engine takes channels in multiples of 4",
+        times=_OF_TF32,
+        build=wgmma_gemm,
+        arch=90,
+        newest=90,
+        needs="wgmma",
+    ),
+    Rung(
         "winograd2",
         "F(2x2, 3x3): 16 multiplications instead of 36, and more additions",
         kinds=(FORWARD, INPUT_GRADIENT),
@@ -211,10 +245,12 @@ def lacks(algorithm: str, dtype: str, arch: int) -> str:
     needed, what = _NAMED[algorithm].arch, _NAMED[algorithm].needs
     if dtype == "bfloat16" and 0 < needed < 80:  # the first tensor cores lack it
         needed, what = 80, dtype
-    if arch >= needed:
+    newest = _NAMED[algorithm].newest
+    if needed <= arch <= newest:
         return ""
+    more = " or higher" if newest > needed else ""
     return (
-        f"a GPU of compute capability {needed // 10}.{needed % 10} or higher for {what}; "
+        f"a GPU of compute capability {needed // 10}.{needed % 10}{more} for {what}; "
         f"this one has {arch // 10}.{arch % 10}"
     )
 
@@ -252,11 +288,15 @@ def choose(
         # mark: choice of direct
         return "direct", f"groups of {width} channels would leave tiles nearly empty"
     if precision == "tf32":
+        if "wgmma_gemm_tf32" in fitting:
+            return fitting["wgmma_gemm_tf32"]  # mark: choice of wgmma_gemm_tf32
         if "pipelined_gemm_tf32" in fitting:
             return fitting["pipelined_gemm_tf32"]  # mark: choice of pipelined_gemm_tf32
         if "tensor_gemm_tf32" in fitting:
             return fitting["tensor_gemm_tf32"]  # mark: choice of tensor_gemm_tf32
     if precision != "strict":
+        if "wgmma_gemm" in fitting:
+            return fitting["wgmma_gemm"]  # mark: choice of wgmma_gemm
         if "pipelined_gemm" in fitting:
             return fitting["pipelined_gemm"]  # mark: choice of pipelined_gemm
         if "tensor_gemm" in fitting:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -16,8 +17,8 @@ import numpy as np
 from ...core.geometry import Conv2DGeometry
 from ...support.errors import ArgumentError
 
-# the name of an array, a number or a `problem` by value, or None for a null pointer
-Argument: TypeAlias = "str | np.generic | np.ndarray | None"
+# the name of an array, a number or a `problem` by value, a tensor map, or None for a null pointer
+Argument: TypeAlias = "str | np.generic | np.ndarray | TensorMap | None"
 
 BLOCK = 256  # threads of a block, in every launch
 _TILE = 256  # output rows or columns of a tile, at most
@@ -39,6 +40,35 @@ class Kernel:
     name: str
     dtype: str
     defines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMap:
+    """What a card's copy engine is told of an array, innermost axis first; see `hopper.cuh`.
+
+    Attributes:
+        array: the array's name.
+        dtype: its dtype; "float32" is rounded to TF32.
+        sizes: its sizes.
+        box: what one copy brings, along each axis; with ``steps``, the number of channels and of places.
+        steps: in im2col mode, the distance of places along columns and rows.
+        lower: where the first place is.
+        upper: where the last place is, from the end of the array.
+    """
+
+    array: str
+    dtype: str
+    sizes: tuple[int, ...]
+    box: tuple[int, ...]
+    steps: tuple[int, ...] = ()
+    lower: tuple[int, ...] = ()
+    upper: tuple[int, ...] = ()
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The distance, in bytes, of neighbours along each axis but the first."""
+        itemsize = 4 if self.dtype == "float32" else 2
+        return tuple(itemsize * prod(self.sizes[:axis]) for axis in range(1, len(self.sizes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +212,9 @@ class Machine(Protocol):
     def launch(self, step: Launch, arguments: Sequence[Any]) -> None:
         """Launch a kernel, compiling it first if necessary; ``arguments`` are the step's own, as arrays."""
 
+    def tensor_map(self, tensor: TensorMap, array: Any) -> np.ndarray:
+        """Return a tensor map as a kernel takes it by value."""
+
     def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
         """Multiply stacks of matrices and write the products to ``out``, or add them to it."""
 
@@ -242,6 +275,11 @@ def _run(steps: Sequence[Step], known: Mapping[str, Any], machine: Machine) -> N
         stack = known[matrix.name].reshape(-1)[:count].reshape(matrix.shape)
         return stack.swapaxes(-1, -2) if matrix.transposed else stack
 
+    def value(argument: Argument) -> Any:
+        if isinstance(argument, TensorMap):
+            return machine.tensor_map(argument, known[argument.array])
+        return known[argument] if isinstance(argument, str) else argument
+
     for step in steps:
         if isinstance(step, Matmul):
             machine.matmul(view(step.left), view(step.right), view(step.out), step.accumulate)
@@ -250,11 +288,12 @@ def _run(steps: Sequence[Step], known: Mapping[str, Any], machine: Machine) -> N
         elif isinstance(step, Convolution):
             machine.convolve(step, {name: known[name] for name in step.tensors}, known["workspace"])
         else:
-            machine.launch(step, [known[a] if isinstance(a, str) else a for a in step.arguments])
+            machine.launch(step, [value(argument) for argument in step.arguments])
 
 
 # struct Problem of common.cuh. CuPy passes a NumPy array with one element, of any dtype, by value.
 PROBLEM = np.dtype([("integers", np.int32, 16), ("redone", np.uint64)])
+TENSOR_MAP = np.dtype([("bits", np.uint8, 128)])  # struct TensorMap of hopper.cuh
 
 
 def problem(g: Conv2DGeometry) -> np.ndarray:

@@ -75,6 +75,21 @@ def needs_headers(file: str, dtype: str) -> bool:
     return dtype in HALF_TYPES or any(name in source_text(file) for name in includes)
 
 
+def arch_suffix(file: str) -> str:
+    """Return "a" for a source that only one generation of cards can run, else "": for sm_90a, say.
+
+    Args:
+        file: the name of a file in this folder.
+
+    Returns:
+        What is added to the name of the architecture.
+
+    >>> arch_suffix("wgmma_gemm.cu")
+    'a'
+    """
+    return "a" if '"hopper.cuh"' in (FOLDER / file).read_text(encoding="utf-8") else ""
+
+
 _HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "mma.h", "crt/mma.h", "cuda_pipeline.h")
 
 
