@@ -80,7 +80,9 @@ def compiled(kernel: Kernel, arch: int) -> Path:
     with record.loading(f"compile {kernel.name} of {file}") as stage:
         headers = _include_options(cupy, file, kernel.dtype)
         made_for = _arch_option(arch, cupy.cuda.nvrtc) + sources.arch_suffix(file)
-        options = (*sources.defines(kernel.dtype, kernel.defines), "-std=c++17", *headers, made_for)
+        # before 13.5, NVRTC takes a lambda with a parameter of any type for a function of the host
+        fixed = "-std=c++17", "-default-device"
+        options = (*sources.defines(kernel.dtype, kernel.defines), *fixed, *headers, made_for)
         path = _path(cupy, file, options)
         if path.is_file():
             stage.say("{}, compiled earlier: {}", " ".join(options), path)
