@@ -220,7 +220,9 @@ def _schedule(
     """Return the steps of a call on the device of an array."""
     call, options = (kind, geometry, array.dtype.name), (precision, bias, relu)
     if algorithm == cudnn.ALGORITHM.name:
-        return cudnn.schedule(*call, *options, _device_of(import_module("cupy"), array).id)
+        device = _device_of(import_module("cupy"), array)
+        with device:  # where cuDNN loads its kernels
+            return cudnn.schedule(*call, *options, device.id)
     return ladder.schedule(*call, algorithm, *options, _architecture(array))
 
 

@@ -50,6 +50,16 @@ def test_cases_keep_their_bounds(alone, cudnn_stand_in, dtype, evenly):
     assert {stream for _, stream in cudnn_stand_in.ran} == {7}
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float16", "float32", "bfloat16", "float64"])
+def test_cases_keep_their_bounds_on_a_gpu(dtype):
+    if why := backends.why_not("cupy") or cudnn.unavailable():
+        pytest.skip(why)
+    rows = check_cases([only("cupy", cudnn.ALGORITHM)], dtype, "normal", CASES)
+    assert len(rows) > 100
+    assert not [row for row in rows if not row.passed]
+
+
 @pytest.mark.parametrize(
     ("dtype", "precision", "taps", "engine", "error"),
     [
@@ -227,9 +237,7 @@ def test_what_is_missing_is_said_in_one_sentence(cudnn_stand_in, monkeypatch, lo
 def test_no_engine(cudnn_stand_in):
     x, w = arrays((1, 5, 5, 2), (3, 3, 2, 2))
     cudnn_stand_in.engines = [one for one in cudnn_stand_in.engines if one[1]]
-    message = (
-        r"cannot compute this conv2d in float32: cuDNN 9\.28\.1 has no engine for it that precision='strict'"
-    )
+    message = r"cannot compute this conv2d in float32: cuDNN 9\.28\.1 has no engine for it that precision='strict' allows; all have notes"
     with pytest.raises(ValueError, match=message):
         tc.conv2d(x, w, backend="cupy", algorithm="cudnn", precision="strict")
 

@@ -123,6 +123,7 @@ class _Steps:
         self.shapes["filters"] = out_channels, rows, cols, in_channels
         self.before: list[Copy] = []
         self.after: list[Copy] = []
+        self.refusal = "all have notes that it bars"
 
     def schedule(self) -> Schedule:
         """Return the finished schedule."""
@@ -135,10 +136,8 @@ class _Steps:
         self._order_filters()
         convolution = self._convolution()
         launches = job.finish("cudnn", "requested")
-        widen, add_bias = (
-            launches.steps[:-1],
-            launches.steps[-1:],
-        )  # both empty unless `_widen` has added them
+        # both are empty, unless `_widen` has added launches
+        widen, add_bias = launches.steps[:-1], launches.steps[-1:]
         steps = (*widen, *self.before, convolution, *self.after, *add_bias)
         keeps = not widen and not kind.sums_images
         return replace(launches, steps=steps, kept=(self.names["filters"],) * keeps, preparing=int(keeps))
@@ -183,7 +182,7 @@ class _Steps:
             version = import_module("cudnn").backend_version_string()
             raise ArgumentError(
                 f"algorithm 'cudnn' cannot compute this {self.job.kind} in {self.dtype}: cuDNN {version} has "
-                f"no engine for it that precision={brief(self.precision)} allows"
+                f"no engine for it that precision={brief(self.precision)} allows; {self.refusal}"
             )
         return found
 
@@ -210,7 +209,8 @@ class _Steps:
             graph.validate()
             graph.build_operation_graph()
             graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
-        except (cudnn.cudnnGraphNotSupportedError, RuntimeError):
+        except (cudnn.cudnnGraphNotSupportedError, RuntimeError) as error:
+            self.refusal = str(error)
             return None
         graph.deselect_numeric_notes(self._barred(cudnn.numerical_note))
         for index in range(graph.get_execution_plan_count()):
