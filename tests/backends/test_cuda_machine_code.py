@@ -1,6 +1,7 @@
 """Budgets on the machine code of the kernels: no spills, registers that fit, and few instructions beside the arithmetic."""
 
 import importlib.util
+import re
 from itertools import product
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from cuda_compilers import Kept, find_nvrtc
 
 import teachconv as tc
-from teachconv.backends.cuda import gemm, ladder, sources
+from teachconv.backends.cuda import gemm, ladder, sources, wgmma
 from teachconv.backends.cuda.job import Job
 from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 
@@ -161,6 +162,32 @@ def test_the_float32_rung_multiplies_and_adds(defines, arch, nvrtc):
     assert (loop.operation, loop.counts["FFMA"]) == ("FFMA", 1024)
     assert loop.share >= 0.8
     assert set(loop.loads) == {16}
+
+
+@needs_nvdisasm
+@pytest.mark.parametrize("tile", wgmma.TILES, ids=lambda tile: f"{tile.rows}x{tile.cols}")
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [
+        ("float16", "Forward"),
+        ("bfloat16", "InputGradient"),
+        ("float16", "FilterGradient"),
+        ("float32", "Forward"),
+    ],
+)
+def test_wgmma_gemm_begins_all_products_of_a_chunk_at_once(dtype, kind, tile, nvrtc):
+    """HGMMA, 4 steps of 64 x 64 or 64 x 128, for which the compiler waits once; and as many blocks as planned fit."""
+    job = Job(KINDS[f"KIND={kind}"], tc.conv2d_geometry((8, 28, 28, 128), (3, 3, 128, 128)), dtype, None, 0)
+    wgmma.wgmma_gemm(job, tile, 1)
+    step = job.steps[-1]
+    cubin = binary(nvrtc, "wgmma_gemm.cu", dtype, step.kernel.defines, 90)
+    (taken,) = machine.resources(cubin).values()
+    assert machine.blocks_per_multiprocessor(90, taken.registers, step.shared + taken.shared) >= tile.blocks
+    products = re.findall(r"HGMMA\.64x(64|128)x\d+\S* .*;", nvrtc.text(cubin))
+    assert len(products) == 4 * tile.rows // 128 * max(1, tile.cols // 128)
+    assert set(products) == {str(min(tile.cols, 128))}
+    loop = nvrtc.text(cubin).split("HGMMA", 1)[1].rsplit("HGMMA", 1)[0]
+    assert "WARPGROUP.DEPBAR" not in loop
 
 
 @needs_nvdisasm

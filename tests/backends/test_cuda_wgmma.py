@@ -168,7 +168,7 @@ def test_each_barrier_and_wait_is_among_the_mistakes():
             1,
             ((0, 0), (0, 128)),
             1,
-            "within -128 and 127.* got \\[0, 0, 0, 128\\]",
+            "between -128 and 127.* got \\(0, 0\\) and \\(128, 0\\)",
         ),
         (INPUT_GRADIENT, (1, 9, 9, 8), (3, 3, 8, 8), 2, "SAME", 1, "strides of 1.* got \\(2, 2\\)"),
         (

@@ -40,10 +40,16 @@ def calls_of(name, more):
 
 STRIDED = 2, "SAME", "NHWC", 2  # strides, padding, data_format, dilations
 PLAIN = 1, "SAME"
+
+
+def takes_strides(name, op):
+    return "winograd" not in name and not (name.startswith("wgmma") and OPS[op].kind.scatters)
+
+
 CALLS = {
-    (one.name, op): args
+    (one.name, op): calls_of(one.name, STRIDED if takes_strides(one.name, op) else PLAIN)[op]
     for one in ALGORITHMS
-    for op, args in calls_of(one.name, PLAIN if "winograd" in one.name else STRIDED).items()
+    for op in calls_of(one.name, PLAIN)
     if OPS[op].kind in one.kinds
 }
 NAMED = {one.name: one for one in ALGORITHMS}

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -47,33 +48,22 @@ TILES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """How the places of a product lie along one axis of the first operand.
+def _walk(kind: Kind, axis: AxisGeometry) -> tuple[int, int, int, int, int]:
+    """Return how the places of a product lie along an axis of the first operand.
 
-    Attributes:
-        size: the size of the operand.
-        places: the number of places.
-        step: the distance of places.
-        first: where the first tap of place 0 is.
+    Args:
+        kind: the kind of call; for an input gradient, at stride 1, the first tap is the last of the filter.
+        axis: the axis.
+
+    Returns:
+        The operand's size, the number of places, their distance, where the first tap of the first place is,
+        and where that of the last place is, from the operand's end.
     """
-
-    size: int
-    places: int
-    step: int
-    first: int
-
-    @property
-    def last(self) -> int:
-        """Where the first tap of the last place is, from the end of the operand."""
-        return self.first + (self.places - 1) * self.step - (self.size - 1)
-
-
-def _walk(kind: Kind, axis: AxisGeometry) -> _Walk:
-    """Return the walk along an axis; that of an input gradient at stride 1 begins with the last tap."""
+    size, places, step, first = axis.in_size, axis.out_size, axis.stride, -axis.pad_before
     if kind.scatters:
-        return _Walk(axis.out_size, axis.in_size, 1, axis.pad_before - axis.effective_filter + 1)
-    return _Walk(axis.in_size, axis.out_size, axis.stride, -axis.pad_before)
+        size, places = places, size
+        step, first = 1, axis.pad_before - axis.effective_filter + 1
+    return size, places, step, first, first + (places - 1) * step - (size - 1)
 
 
 def wgmma_needs(vector: int, kind: Kind, geometry: Conv2DGeometry) -> str:
@@ -81,20 +71,18 @@ def wgmma_needs(vector: int, kind: Kind, geometry: Conv2DGeometry) -> str:
 
     The limits are those of the copy engine (cuTensorMapEncodeIm2col in NVIDIA's driver API).
     """
-    axes = geometry.rows, geometry.cols
-    strides, reach = geometry.strides, max(axis.effective_filter - 1 for axis in axes)
+    axes, strides = (geometry.cols, geometry.rows), geometry.strides
     if kind.scatters and max(strides) > 1:
         return f"strides of 1 for an input gradient; got {strides}"
     if max(strides) > 8:
         return f"strides of at most 8, as the copy engine does; got {strides}"
-    if reach > 255:
+    if (reach := max(axis.effective_filter for axis in axes) - 1) > 255:
         return f"taps at most 255 apart, as the copy engine does; got {reach}"
-    walks = [_walk(kind, axis) for axis in axes]
-    ends = [end for walk in walks for end in (walk.first, walk.last)]
-    if min(ends) < -128 or max(ends) > 127:
-        return f"a first tap that stays within -128 and 127 of the image's edges; got {ends}"
-    if (places := geometry.batch * prod(walk.places for walk in walks)) >= 1 << 31:
-        return f"fewer than 2**31 places; got {places}"
+    _, places, _, lower, upper = zip(*(_walk(kind, axis) for axis in axes), strict=True)
+    if min(*lower, *upper) < -128 or max(*lower, *upper) > 127:
+        return f"a first tap between -128 and 127 from the image's edges; got {lower} and {upper}"
+    if (count := geometry.batch * prod(places)) >= 1 << 31:
+        return f"fewer than 2**31 places; got {count}"
     return pipelined_needs(vector, kind, geometry)
 
 
@@ -106,40 +94,32 @@ def wgmma_gemm(job: Job, tile: Tile | None = None, splits: int = 0) -> None:
         tile: the tile, or None to choose one of `TILES`.
         splits: how many blocks share the depth of a tile, at most; 0 to choose.
     """
-    kind, g, itemsize = job.kind, job.g, 4 if job.dtype == "float32" else 2
-    numbers = _LINE // itemsize  # of a line
+    kind, g, numbers = job.kind, job.g, _LINE // (4 if job.dtype == "float32" else 2)  # of a line
     taps = prod(g.filters_shape[:2])
-    cols, rows = _walk(kind, g.cols), _walk(kind, g.rows)
-    places = g.batch * rows.places * cols.places
-    depth, width = (job.out_depth, job.in_depth) if kind.scatters else (job.in_depth, job.out_depth)
-    # the columns' factor is [taps, lines, groups, inner]; its lines run along the depth if `along` is set
-    along, second, lines, inner = kind.scatters, "second", job.in_depth, job.out_depth
+    # of columns and rows
+    sizes, places, steps, lower, upper = zip(*(_walk(kind, axis) for axis in (g.cols, g.rows)), strict=True)
+    depth, cols = (job.out_depth, job.in_depth) if kind.scatters else (job.in_depth, job.out_depth)
+    rows = g.batch * prod(places)
+    chunks = taps * -(-depth // numbers)
+    # the second operand is [planes, lines, groups, inner]; its lines run along the depth if `along` is set
+    second, planes, lines, inner, along = "second", taps, job.in_depth, job.out_depth, kind.scatters
     if kind.sums_images:
-        size = _Size(-(-depth // 64) * 64 * taps, width, g.groups, -(-places // numbers), itemsize)
-        lines, taps = places, 1
-    else:
-        size = _Size(places, width, g.groups, taps * -(-depth // numbers), itemsize)
-        if kind.gathers and itemsize == 4:
-            along, second, lines, inner = True, _arrange(job, taps), job.out_depth, job.in_depth
-    tile, splits = _fastest(size, (tile,) if tile else TILES, splits, SPLIT_BYTES // (4 * job.cells))
-    first_map = TensorMap(
-        "first",
-        job.dtype,
-        (depth * g.groups, cols.size, rows.size, g.batch),
-        (numbers, numbers if kind.sums_images else tile.rows),
-        (cols.step, rows.step),
-        (cols.first, rows.first),
-        (cols.last, rows.last),
-    )
-    box = (numbers, 1, tile.cols if along else numbers, 1)
-    second_map = TensorMap(second, job.dtype, (inner, g.groups, lines, taps), box)
-    macros = (f"TILE_ROWS={tile.rows}", f"TILE_COLS={tile.cols}", f"STAGES={tile.stages}")
+        planes, lines = 1, rows
+        rows, chunks = taps * -(-depth // 64) * 64, -(-rows // numbers)
+    elif kind.gathers and job.dtype == "float32":
+        second, lines, inner, along = _arrange(job, taps), job.out_depth, job.in_depth, True
+    tile, splits, count = _fastest(job, (tile,) if tile else TILES, splits, (rows, cols, chunks))
+    box = numbers, numbers if kind.sums_images else tile.rows
+    first_map = TensorMap("first", job.dtype, (depth * g.groups, *sizes, g.batch), box, steps, lower, upper)
+    box = numbers, 1, tile.cols if along else numbers, 1
+    second_map = TensorMap(second, job.dtype, (inner, g.groups, lines, planes), box)
+    macros = f"TILE_ROWS={tile.rows}", f"TILE_COLS={tile.cols}", f"STAGES={tile.stages}"
     kernel = job.kernel("wgmma_gemm.cu", "wgmma_gemm", *macros, f"BLOCKS={tile.blocks}")
     partial = job.partial(splits) if splits > 1 else None
     arguments = *job.call, splits, partial, "result", first_map, second_map
-    # lines begin at a multiple of 1024 bytes
+    # the stages begin at a multiple of 1024 bytes
     shared = tile.stages * (tile.rows + tile.cols) * _LINE + 1024
-    job.launch_blocks(kernel, size.tiles(tile) * splits, *arguments, shared=shared)
+    job.launch_blocks(kernel, count * splits, *arguments, shared=shared)
     if splits > 1:
         job.add_splits(splits)
 
@@ -154,46 +134,40 @@ def _arrange(job: Job, taps: int) -> str:
     return arranged
 
 
-@dataclass(frozen=True, slots=True)
-class _Size:
-    """The size of a product: the rows and columns of a group, the groups, the chunks of the depth."""
+def _fastest(
+    job: Job, tiles: tuple[Tile, ...], splits: int, size: tuple[int, int, int]
+) -> tuple[Tile, int, int]:
+    """Return the tile and the splits that take least by the estimate, and the number of tiles.
 
-    rows: int
-    cols: int
-    groups: int
-    chunks: int
-    itemsize: int
-
-    def tiles(self, tile: Tile) -> int:
-        """Return the number of tiles."""
-        return -(-self.rows // tile.rows) * -(-self.cols // tile.cols) * self.groups
-
-    def cycles(self, tile: Tile, splits: int) -> float:
-        """Estimate how long the product takes on a large card; the constants are those of an H100, on paper.
-
-        A multiprocessor multiplies rows x cols of a chunk in 1/32 cycle each, and gets about 40 bytes a cycle
-        from the second-level cache. A tile's first chunk takes about 1500 cycles to arrive, and its result
-        leaves with 16 bytes a cycle; other blocks of the multiprocessor work meanwhile. Partial sums are
-        written and read, and take a launch of their own.
-        """
-        turn = max(tile.rows * tile.cols / 32, (tile.rows + tile.cols) * _LINE / 40)
-        rounds = -(-self.tiles(tile) * splits // _PROCESSORS)
-        ends = 1500 + tile.rows * tile.cols * self.itemsize / 16
-        cycles = rounds * (-(-self.chunks // splits) * turn + ends / min(tile.blocks, rounds))
-        if splits == 1:
-            return cycles
-        return cycles + 6000 + splits * self.rows * self.cols * self.groups * 8 / (32 * _PROCESSORS)
-
-
-def _fastest(size: _Size, tiles: tuple[Tile, ...], splits: int, most: int) -> tuple[Tile, int]:
-    """Return the tile and the splits, ``most`` of which have memory, that take least by the estimate."""
-    choices = []
+    Args:
+        job: the job.
+        tiles: the tiles to choose from.
+        splits: how many blocks share a depth, at most; 0 to choose.
+        size: rows and columns of a group's product, and the chunks of its depth.
+    """
+    (rows, cols, chunks), choices = size, []
     for tile in tiles:
-        useful = min(size.chunks, most, 4 * _PROCESSORS // size.tiles(tile))
-        for wanted in [splits] if splits else range(1, max(1, useful) + 1):
-            each = -(-size.chunks // min(wanted, size.chunks))
-            choices.append((tile, -(-size.chunks // each)))  # each split has a chunk
-    return min(choices, key=lambda choice: size.cycles(*choice))
+        count = -(-rows // tile.rows) * -(-cols // tile.cols) * job.g.groups
+        most = min(chunks, SPLIT_BYTES // (4 * job.cells), 4 * _PROCESSORS // count)
+        for wanted in [splits] if splits else range(1, max(1, most) + 1):
+            each = -(-chunks // min(wanted, chunks))  # of a block: every block has a chunk
+            choices.append((tile, -(-chunks // each), count))
+    return min(choices, key=lambda choice: _cycles(job, *choice, chunks))
+
+
+def _cycles(job: Job, tile: Tile, splits: int, count: int, chunks: int) -> float:
+    """Estimate how long ``count`` tiles take on a large card; the constants are those of an H100, on paper.
+
+    A multiprocessor multiplies rows x cols of a chunk in 1/32 cycle each, and gets about 40 bytes a cycle
+    from the second-level cache. A tile's first chunk takes about 1500 cycles to arrive, and its result leaves
+    with 16 bytes a cycle; other blocks of the multiprocessor work meanwhile. Partial sums are written and
+    read, and take a launch of their own.
+    """
+    chunk = max(tile.rows * tile.cols / 32, (tile.rows + tile.cols) * _LINE / 40)
+    ends = 1500 + tile.rows * tile.cols * (4 if job.dtype == "float32" else 2) / 16
+    rounds = -(-count * splits // _PROCESSORS)
+    cycles = rounds * (-(-chunks // splits) * chunk + ends / min(tile.blocks, rounds))
+    return cycles if splits == 1 else cycles + 6000 + 8 * splits * job.cells / (32 * _PROCESSORS)
 
 
 _TYPES = {"float16": 6, "bfloat16": 9, "float32": 11}  # CU_TENSOR_MAP_DATA_TYPE_...; 11 rounds floats to TF32
@@ -216,32 +190,21 @@ def encode(tensor: TensorMap, address: int) -> np.ndarray:
     driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     memory = np.zeros(128 + 64, np.uint8)
     begin = -memory.ctypes.data % 64  # where the driver wants it
-    rank = len(tensor.sizes)
+    u32, u64, ones = ctypes.c_uint32, ctypes.c_uint64, (1,) * len(tensor.sizes)
 
-    def array(
-        kind: type[ctypes._SimpleCData[int]], values: tuple[int, ...]
-    ) -> ctypes.Array[ctypes._SimpleCData[int]]:
+    def array(kind: type[Any], values: tuple[int, ...]) -> Any:
         return (kind * len(values))(*values)
 
-    u32, u64 = ctypes.c_uint32, ctypes.c_uint64
-    arguments = (
-        ctypes.c_void_p(memory.ctypes.data + begin),
-        u32(_TYPES[tensor.dtype]),
-        u32(rank),
-        ctypes.c_void_p(address),
-        array(u64, tensor.sizes),
-        array(u64, tensor.strides),
-    )
+    arguments = [ctypes.c_void_p(memory.ctypes.data + begin), u32(_TYPES[tensor.dtype]), u32(len(ones))]
+    arguments += [ctypes.c_void_p(address), array(u64, tensor.sizes), array(u64, tensor.strides)]
     # not interleaved; SWIZZLE_128B; L2_PROMOTION_256B; zeros outside
     last = u32(0), u32(3), u32(3), u32(0)
     if tensor.steps:
         corners = array(ctypes.c_int, tensor.lower), array(ctypes.c_int, tensor.upper)
-        steps = array(u32, (1, *tensor.steps, 1))
-        status = driver.cuTensorMapEncodeIm2col(*arguments, *corners, *map(u32, tensor.box), steps, *last)
+        box, steps = map(u32, tensor.box), array(u32, (1, *tensor.steps, 1))
+        status = driver.cuTensorMapEncodeIm2col(*arguments, *corners, *box, steps, *last)
     else:
-        status = driver.cuTensorMapEncodeTiled(
-            *arguments, array(u32, tensor.box), array(u32, (1,) * rank), *last
-        )
+        status = driver.cuTensorMapEncodeTiled(*arguments, array(u32, tensor.box), array(u32, ones), *last)
     if status:
         raise RuntimeError(f"the driver made no tensor map of {tensor}: CUDA error {status}")
     return memory[begin : begin + 128].view(TENSOR_MAP).reshape(())
