@@ -200,6 +200,63 @@ def test_the_taps_that_read_a_phase(kernel_folder):
         assert np.array_equal(got, want), (stride, dilation, size)
 
 
+STRIPS = {  # of depthwise: dtype, x, w, strides, padding, dilations, and the multiprocessors of the card
+    "3x3, threads with all rows": ("float32", (2, 9, 11, 12), (3, 3, 1, 12), 1, "SAME", 1, 132),
+    "3x3, threads with longer strips": ("float32", (2, 9, 11, 12), (3, 3, 1, 12), 1, "SAME", 1, 1),
+    "stride 2, an odd pad": ("float16", (1, 9, 10, 16), (3, 3, 1, 16), 2, ((1, 1), (1, 2)), 1, 1),
+    "crop at stride 2": ("float32", (1, 9, 13, 8), (3, 3, 1, 8), 2, ((-1, 2), (-3, 1)), 1, 1),
+    "5x5, several splits": ("float32", (1, 12, 43, 20), (5, 5, 1, 20), 1, "SAME", 1, 132),
+    "7x7, halves by fours": ("bfloat16", (1, 8, 9, 8), (7, 7, 1, 8), 1, ((0, 5), (4, 3)), 1, 1),
+    "7x5 at two strides": ("float64", (1, 11, 12, 6), (7, 5, 1, 6), (1, 2), "SAME", 1, 1),
+    "a multiplier": ("float32", (1, 7, 9, 5), (3, 3, 1, 15), 2, "SAME", 1, 1),
+    "any dilation": ("float16", (1, 9, 19, 8), (2, 7, 1, 8), 1, "SAME", (1, 3), 132),
+    "any stride": ("float32", (1, 10, 11, 4), (3, 6, 1, 4), 3, ((2, 0), (1, 4)), 1, 132),
+    "a long filter": ("float32", (1, 1, 40, 4), (1, 9, 1, 4), 1, "SAME", 1, 132),
+}
+
+
+@pytest.mark.parametrize("case", STRIPS.values(), ids=list(STRIPS))
+def test_depthwise_is_exact_on_small_integers(case, kernel_folder, monkeypatch):
+    """For filters that the compiler knows and others, at every edge of a strip, of a block and of a split."""
+    dtype, shape, filters, strides, padding, dilations, multiprocessors = case
+    monkeypatch.setattr(job, "MULTIPROCESSORS", multiprocessors)
+    ladder.schedule.cache_clear()
+    g = conv2d_geometry(shape, filters, strides, padding, dilations=dilations)
+    for kind in KINDS:
+        first, second = (
+            make_array(g.shape_of(role), "float64", "integers", role) for role in (kind.first, kind.second)
+        )
+        want = getattr(backends.get("numpy"), kind.name)(first, second, g, algorithm=None, precision=None)
+        for reverse in (False, True):
+            run = getattr(host_backend(Host(kernel_folder, reverse)), kind.name)
+            got = run(first.astype(dtype), second.astype(dtype), g, algorithm="depthwise", precision=None)
+            assert np.array_equal(got, want.astype(dtype)), kind
+    ladder.schedule.cache_clear()
+
+
+def test_depthwise_by_the_size_of_a_layer():
+    """Many small blocks for few results; a second pass over a filter gradient only for many."""
+
+    def steps(kind, batch, size, channels, dtype="float32"):
+        g = conv2d_geometry((batch, size, size, channels), (3, 3, 1, channels), 1, "SAME")
+        return ladder.schedule(kind, g, dtype, "depthwise", None, False, False).steps
+
+    (small,), (large,) = steps(FORWARD, 1, 14, 512), steps(FORWARD, 8, 112, 32)
+    assert (small.grid, small.block, large.grid, large.block) == (
+        14 * 8 * 128 // 64,
+        64,
+        8 * 112 * 29 * 8 // 256,
+        256,
+    )
+    assert {"STRIP=2", "TAP_ROWS=3", "TAPS=3"} <= set(small.kernel.defines)
+    assert {"STRIP=4", "TAP_ROWS=1", "TAPS=3"} <= set(large.kernel.defines)
+    (halves,) = steps(FORWARD, 1, 14, 512, "float16")
+    assert "CHANNELS=8" in halves.kernel.defines
+    assert len(steps(FILTER_GRADIENT, 1, 14, 512)) == 1
+    gradient, added = steps(FILTER_GRADIENT, 8, 112, 32)
+    assert (gradient.grid, added.kernel.name) == (132, "add_splits")
+
+
 @pytest.mark.parametrize("name", ["implicit_gemm", "pipelined_gemm_float32", "tensor_gemm_tf32"])
 def test_the_depth_is_split_where_there_are_few_tiles(name, kernel_folder):
     """At batch 1 one layer has fewer tiles than a card has multiprocessors; blocks then share each tile."""
@@ -417,7 +474,7 @@ def test_no_access_out_of_bounds(kernel_folder):
     ("file", "old", "new"),
     [
         pytest.param("direct.cu", "if (!p.has_input(in_row, in_col)) continue;", "", marks=pytest.mark.slow),
-        ("depthwise.cu", "Sum sums[ROWS][LANES]", "Sum sums[ROWS - 1][LANES]"),
+        ("depthwise.cu", "shared[TAPS * CHANNELS][", "shared[TAPS * CHANNELS - 1]["),
         pytest.param("pipelined_gemm.cu", "? 4 : 3)\n", "? 5 : 4)\n", marks=pytest.mark.slow),
     ],
 )

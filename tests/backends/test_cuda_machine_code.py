@@ -191,6 +191,19 @@ def test_wgmma_gemm_begins_all_products_of_a_chunk_at_once(dtype, kind, tile, nv
 
 
 @needs_nvdisasm
+@pytest.mark.parametrize("arch", [80, 90])
+def test_depthwise_loads_the_numbers_of_a_row_once(arch, nvrtc):
+    """A row of 3 taps and 4 outputs: 6 inputs and 3 weights instead of 12 of each; 4 channels a load."""
+    g = tc.conv2d_geometry((8, 112, 112, 32), (3, 3, 1, 32), 1, "SAME")
+    for kind, loads, products in ((FORWARD, 6 + 3, 4 * 3), (FILTER_GRADIENT, 4 + 3 * 6, 4 * 9)):
+        kernel = ladder.schedule(kind, g, "float32", "depthwise", None, False, False).steps[0].kernel
+        loop = machine.main_loop(
+            nvrtc.text(binary(nvrtc, kernel.file, "float32", kernel.defines, arch)), kernel.name
+        )
+        assert (loop.counts["FFMA"], loop.loads) == (4 * products, (16,) * loads)
+
+
+@needs_nvdisasm
 def test_the_tables_of_the_page_are_up_to_date(nvrtc):
     """If this fails, run: python docs/gpu_tables.py"""
     tables = script()

@@ -144,7 +144,7 @@ def test_a_first_call_compiles_the_kernels_that_it_runs(stand_in):
             assert [options[1].removeprefix("-D") for options in nvrtc.options] == want
     nvrtc.options.clear()
     tc.depthwise_conv2d(x, w[..., :1], (1, 1, 1, 1), "SAME", backend="cupy")
-    assert [options[1] for options in nvrtc.options] == ["-DDEPTHWISE_FORWARD"]
+    assert [options[1] for options in nvrtc.options] == ["-DDEPTHWISE_STRIPS"]
 
 
 def test_the_choice_and_its_reason(cupy):

@@ -11,6 +11,7 @@ extern "C" __global__ void add_splits(Problem p, const Number *first, const Numb
     const Index cells = KIND::cells(p);
     for (Index cell = first_cell(); cell < cells; cell += cell_step()) {
         Sum sum = 0;
+#pragma unroll 8 /* loads at the same time; the order of the additions stays */
         for (int split = 0; split < splits; split++) sum += partial[(Long)split * cells + cell];
         result[cell] = finish_or_redo<KIND>(p, first, second, cell, sum, bias, relu);
     }

@@ -5,12 +5,13 @@ The builders, one for each algorithm, are here, in `gemm`, `im2col` and `winogra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 
-from ...core.dtypes import accumulator
+from ...core.dtypes import accumulator, to_dtype
 from ...core.geometry import Conv2DGeometry
 from ...core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ...support.errors import ArgumentError
@@ -20,7 +21,8 @@ KIND_NAMES = {FORWARD: "Forward", INPUT_GRADIENT: "InputGradient", FILTER_GRADIE
 _WIDE = 1 << 30  # elements: arrays of this size need offsets of 64 bits
 _CHUNK = 64  # the depth of the deepest chunk of the gemms
 SPLIT_BYTES = 64 << 20  # the most memory for partial sums
-ENOUGH_BLOCKS = 2 * 132  # two for each multiprocessor of a large card
+MULTIPROCESSORS = 132  # of a large card
+ENOUGH_BLOCKS = 2 * MULTIPROCESSORS
 
 
 @dataclass
@@ -112,7 +114,7 @@ class Job:
         self.buffers[name] = Buffer(size, dtype or self.sum_dtype, zero)
         return name
 
-    def launch(self, kernel: Kernel, threads: int, *arguments: Argument | int) -> None:
+    def launch(self, kernel: Kernel, threads: int, *arguments: Argument | int, block: int = BLOCK) -> None:
         """Add a launch with a thread for each cell, or fewer, each of which computes several cells.
 
         Args:
@@ -120,16 +122,20 @@ class Job:
             threads: the number of cells.
             *arguments: the kernel's arguments. Plain ints become 32-bit integers; pass ``np.int64`` for a
                 kernel's ``Index``.
+            block: the number of threads in a block.
         """
-        self.launch_blocks(kernel, max(1, min(MOST_BLOCKS, -(-threads // BLOCK))), *arguments)
+        self.launch_blocks(kernel, max(1, min(MOST_BLOCKS, -(-threads // block))), *arguments, block=block)
 
-    def launch_blocks(self, kernel: Kernel, blocks: int, *arguments: Argument | int, shared: int = 0) -> None:
+    def launch_blocks(
+        self, kernel: Kernel, blocks: int, *arguments: Argument | int, block: int = BLOCK, shared: int = 0
+    ) -> None:
         """Add a launch with an exact number of blocks.
 
         Args:
             kernel: the kernel.
             blocks: the number of blocks.
             *arguments: as for `launch`.
+            block: the number of threads in a block.
             shared: bytes of shared memory for each block, besides what the kernel declares itself.
 
         Raises:
@@ -140,7 +146,7 @@ class Job:
                 f"the cupy backend needs fewer than 2**31 blocks for {kernel.name}; got {blocks}"
             )
         values = tuple(np.int32(a) if type(a) is int else a for a in arguments)
-        self.steps.append(Launch(kernel, blocks, BLOCK, values, shared))  # type: ignore[arg-type]
+        self.steps.append(Launch(kernel, blocks, block, values, shared))  # type: ignore[arg-type]
 
     def number(self, value: float) -> np.generic:
         """Return a number in the type of sums."""
@@ -185,19 +191,49 @@ def direct(job: Job) -> None:
 def depthwise(job: Job) -> None:
     """Add the steps of depthwise."""
     g = job.g
-    four = job.out_depth == 1 and g.out_channels % (128 if job.kind.sums_images else 4) == 0
-    # of one thread; a block of the filter gradient has 32 threads along the channels
-    channels = 4 if four else 1
-    names = {FORWARD: "forward", INPUT_GRADIENT: "input_gradient", FILTER_GRADIENT: "filter_gradient"}
-    kernel = job.kernel("depthwise.cu", f"depthwise_{names[job.kind]}", f"CHANNELS={channels}", kind=False)
-    if not job.kind.sums_images:
-        batch, rows, cols, depth = g.shape_of(job.kind.result)
-        job.launch(kernel, batch * rows * -(-cols // 4) * (depth // channels), *job.call, "result")
+    rows, cols = g.filters_shape[:2]
+    itemsize = to_dtype(job.dtype).itemsize
+    # as many as 16 bytes hold, if that divides their number
+    channels = gcd(16 // itemsize, g.out_channels) if job.out_depth == 1 else 1
+    known = max(rows, cols) <= 7 and max(g.strides) <= 2 and g.dilations == (1, 1)
+    names = ("FILTER_ROWS", "STRIDE_ROWS", "STRIDE_COLS")
+    constants = [f"{name}={value}" for name, value in zip(names, (rows, *g.strides), strict=True) if known]
+    if job.kind.sums_images:
+        _depthwise_filter_gradient(job, channels, itemsize, constants)
         return
-    filter_rows, filter_cols = g.filters_shape[:2]
-    # as TAPS and LANES in the source
-    blocks = filter_rows * -(-filter_cols // 5) * -(-g.out_channels // (32 * channels))
-    # one product for each two loads: only many threads hide the waiting
-    splits = job.splits(blocks, job.places, 64, 4 * ENOUGH_BLOCKS)
-    job.launch_blocks(kernel, blocks * splits, job.problem, "first", "second", splits, job.partial(splits))
-    job.add_splits(splits)
+    batch, height, width, depth = g.shape_of(job.kind.result)
+    lines = batch * height * depth // channels
+    # a small result is bound by latency: more and smaller blocks, whose threads load all rows at once
+    is_small = lines * -(-width // 4) < MULTIPROCESSORS * BLOCK
+    strip, block = (2, 64) if is_small else (4, BLOCK)
+    tap_rows = rows if known and is_small and rows * cols <= 9 else 1
+    sizes = (f"CHANNELS={channels}", f"STRIP={strip}", f"TAPS={cols if known else 1}", f"TAP_ROWS={tap_rows}")
+    kernel = job.kernel("depthwise.cu", "depthwise_strips", *sizes, *constants)
+    job.launch(kernel, lines * (width // strip + 1), *job.call, "result", block=block)
+
+
+def _depthwise_filter_gradient(job: Job, channels: int, itemsize: int, constants: Sequence[str]) -> None:
+    """Add the steps of depthwise's filter gradient; with constants, the compiler knows filter and strides."""
+    g = job.g
+    rows, cols = g.filters_shape[:2]
+    taps, strip = (cols, 4 // g.cols.stride) if constants else (5, 1)
+    if taps * channels > 46:  # the sums of a thread for which shared memory has room
+        channels = 4
+    # the sums of a thread take at most 320 bytes of its registers, and its loads the rest
+    most = min(5, 320 // (taps * channels * accumulator(job.dtype).itemsize)) if constants else 1
+    row_blocks = -(-rows // most)
+    strips = g.batch * g.rows.out_size * -(-g.cols.out_size // strip)
+    # lanes load 128 neighbouring bytes, or 64 if the channels do not fill them or there are few strips
+    lanes = 128 // (channels * itemsize)
+    if g.out_channels % (lanes * channels) or strips < BLOCK:
+        lanes //= 2
+    sizes = (f"CHANNELS={channels}", f"LANES={lanes}", f"STRIP={strip}", f"TAPS={taps}")
+    tap_rows = f"TAP_ROWS={-(-rows // row_blocks)}"
+    kernel = job.kernel("depthwise.cu", "depthwise_filter_gradient", *sizes, tap_rows, *constants, kind=False)
+    blocks = row_blocks * -(-cols // taps) * -(-g.out_channels // (lanes * channels))
+    each = BLOCK // lanes  # strips that a block takes at the same time
+    splits = 1 if strips <= 2 * each else job.splits(blocks, strips, each, MULTIPROCESSORS)
+    partial = job.partial(splits) if splits > 1 else None
+    job.launch_blocks(kernel, blocks * splits, job.problem, "first", "second", splits, partial, "result")
+    if splits > 1:
+        job.add_splits(splits)

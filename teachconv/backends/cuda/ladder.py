@@ -217,7 +217,7 @@ ALGORITHMS = (
     ),
     Rung(
         "depthwise",
-        "a strip of outputs per thread, each weight read once: groups = in_channels only",
+        "a strip of outputs per thread, each weight and input read once: groups = in_channels only",
         dtypes=FLOATS,
         refuses=depthwise_needs,
         why="every channel is a group of its own",

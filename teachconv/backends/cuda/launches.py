@@ -20,7 +20,7 @@ from ...support.errors import ArgumentError
 # the name of an array, a number or a `problem` by value, a tensor map, or None for a null pointer
 Argument: TypeAlias = "str | np.generic | np.ndarray | TensorMap | None"
 
-BLOCK = 256  # threads of a block, in every launch
+BLOCK = 256  # threads of a block, in nearly every launch
 _TILE = 256  # output rows or columns of a tile, at most
 MOST_BLOCKS = 1 << 20  # more would gain nothing, because every kernel loops with a step of the whole grid
 
