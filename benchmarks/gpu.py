@@ -36,8 +36,9 @@ from report import CUDNN
 
 import teachconv as tc
 from teachconv.backends import get, why_not
+from teachconv.backends.cuda import compiling, ladder
 from teachconv.backends.cuda import cudnn as frontend
-from teachconv.core.kinds import kind_of
+from teachconv.core.kinds import FORWARD, kind_of
 from teachconv.truth import bounds
 
 OPS = ("forward", "input_gradient", "filter_gradient")
@@ -310,6 +311,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add_layer_arguments(parser, "1,8,64", "tiny layers, few rounds")
     add_aims_argument(parser)
     parser.add_argument("--algorithms", action="store_true", help="time every rung of the ladder, too")
+    parser.add_argument("--calls", action="store_true", help="only what a call costs before it is queued")
     parser.add_argument("--rounds", type=int, help="interleaved rounds (default: 30)")
     parser.add_argument("--seconds", type=float, help="stop after this time and write what was measured")
     parser.add_argument("--output", type=Path, default=Path("benchmark-results-gpu"), metavar="DIR")
@@ -364,16 +366,31 @@ def limits(cupy: Any) -> dict[str, float]:
     return {f"gemm {mode} GFLOP/s": 2 * rate * cycles for mode, rate in rates.items()}
 
 
-def call_seconds(cupy: Any) -> float:
-    """Return the seconds until a conv2d call on an 8x8x1 image returns, without waiting for the card."""
+def call_seconds(cupy: Any) -> dict[str, float]:
+    """Return the seconds until a convolution of an 8x8x1 image returns, without waiting for the card."""
     x, w = cupy.ones((1, 8, 8, 1), "float32"), cupy.ones((3, 3, 1, 1), "float32")
-    times = []
-    for _ in range(50):
-        start = time.perf_counter()
-        tc.conv2d(x, w)
-        times.append(time.perf_counter() - start)
-        cupy.cuda.get_current_stream().synchronize()
-    return sorted(times)[len(times) // 2]
+    plan, device = tc.plan(tc.conv2d, w, input_shape=x.shape), cupy.cuda.Device().id
+    how = "float32", None, None, False, False, compiling.architecture(device)
+    (step,) = ladder.schedule(FORWARD, tc.conv2d_geometry(x.shape, w.shape), *how).steps
+    kernel = compiling.function(step.kernel, device, step.shared)
+    arrays = {None: np.uint64(0), "first": x, "second": w, "result": tc.conv2d(x, w)}
+    values = tuple(arrays[a] if a is None or isinstance(a, str) else a for a in step.arguments)
+    seconds = {}
+    for name, run in {
+        "a call on an 8x8x1 image": lambda: tc.conv2d(x, w),
+        "the same by a plan": lambda: plan(x),
+        "its kernel launched by CuPy alone": lambda: kernel(
+            (step.grid,), (step.block,), values, shared_mem=step.shared
+        ),
+    }.items():
+        times = []
+        for _ in range(200):
+            start = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - start)
+            cupy.cuda.get_current_stream().synchronize()
+        seconds[name] = sorted(times)[len(times) // 2]
+    return seconds
 
 
 def page(command: str, facts: dict[str, str], measured: Sequence[Measurement], most: dict[str, float]) -> str:
@@ -407,6 +424,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     import cupy
 
     work = problems(arguments)
+    costs = {name: f"{seconds * 1e6:.1f} µs of Python" for name, seconds in call_seconds(cupy).items()}
+    print("\n".join(f"{name}: {cost}" for name, cost in costs.items()))
+    if arguments.calls:
+        return 0
     facts = describe(cupy)
     clock = Clock(cupy, 1 << 20 if arguments.quick else BALLAST)
     measured, wrong, kept = [], [], Facts()
@@ -421,7 +442,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 wrong.append(f"{name}: {ours.note}")
             if time.monotonic() > stop:
                 break
-    facts["a call on an 8x8x1 image"] = f"{call_seconds(cupy) * 1e6:.1f} µs of Python"
+    facts |= costs
     most = limits(cupy)
     facts |= {key.replace("gemm", "limit of"): f"{value:.0f}" for key, value in most.items()}
     for title, table in report.sections(measured, most):

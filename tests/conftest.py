@@ -18,6 +18,7 @@ import teachconv
 from teachconv import backends
 from teachconv.backends import why_not
 from teachconv.backends.cuda import compiling, cudnn, device
+from teachconv.running import dispatch
 
 # for the tests that run TensorFlow: its kernels for dilated and grouped gradients are oneDNN's, and it chooses
 # once for the whole process
@@ -103,11 +104,12 @@ def kernel_folder(tmp_path_factory):
 
 @pytest.fixture
 def cupy_forgotten():
-    """The cupy backend as at its first use, before and after: not looked up, no kernel loaded."""
+    """The cupy backend as at its first use, before and after: not looked up, no call kept, no kernel loaded."""
 
     def forget():
         backends._ready.pop("cupy", None)
         compiling.forget()
+        dispatch._places.cache_clear()
 
     forget()
     yield

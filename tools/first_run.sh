@@ -70,6 +70,7 @@ first) # what proves most comes first; a step that fails does not stop the other
     ;;
 second)
     within 60 warm "" $HERE warm
+    within 30 calls "" $RACE --calls
     within 45 sweep "" $HERE sweep
     within 160 forward "" $RACE --ops forward,depthwise --batch 1,8 --rounds 12 --seconds 130 --output "$OUT/forward"
     within 110 gradients "" $RACE --ops input_gradient,filter_gradient --batch 8 --rounds 8 --seconds 90 --output "$OUT/gradients"

@@ -119,13 +119,13 @@ class PackedFilters:
     """A filter on a GPU, and what an algorithm computes from it alone.
 
     Attributes:
-        on_device: the filter, as kernels take it.
+        w: the filter on the GPU, as kernels take it.
         algorithm: the algorithm.
         kept: the buffers that depend on the filter alone, such as Winograd's transformed filter.
         numbers: the largest of them, or None if there is none.
     """
 
-    on_device: Any
+    w: Any
     algorithm: str
     kept: Mapping[str, Any]
     numbers: Any
@@ -155,6 +155,54 @@ def pack(
     return PackedFilters(on_device, job.algorithm, kept, numbers)
 
 
+def prepare_kernel(
+    kind: Kind,
+    geometry: ConvGeometry,
+    dtype: np.dtype[Any],
+    result_shape: tuple[int, ...],
+    *,
+    algorithm: str | None = None,
+    precision: str | None = None,
+    packed: PackedFilters | None = None,
+    bias: Any = None,
+) -> Any:
+    """Return a function of two arrays on the current GPU that launches at once, or None.
+
+    It returns a new array of ``result_shape``, or None for arrays that have to be copied or arranged first.
+    """
+    if geometry.rank != 2:
+        return None
+    cupy, bits = import_module("cupy"), _bits_dtype(dtype)
+    machine, kept = Device(cupy), packed and packed.kept
+    asked = algorithm if packed is None else packed.algorithm
+    jobs: dict[int, Schedule] = {}  # by device
+
+    def run(first: Any, second: Any) -> Any:
+        arrays = {"first": first, "second": second} | ({} if bias is None else {"bias": bias})
+        here = cupy.cuda.Device().id
+        if not all(_is_ready(array, here) for array in arrays.values()):
+            return None
+        if here not in jobs:
+            jobs[here] = _schedule(kind, geometry, first, asked, precision, bias is not None, False)
+        try:
+            result = cupy.empty(result_shape, bits)
+            buffers = {name: array.view(bits) for name, array in arrays.items()} | {"result": result}
+            execute(jobs[here], buffers, machine, kept)
+        except cupy.cuda.memory.OutOfMemoryError:
+            return None  # the call with all steps says what it needs
+        hold_borrowed()
+        return result.view(dtype)
+
+    return run
+
+
+def _is_ready(array: Any, device: int) -> bool:
+    """Return whether kernels on a device can take an array as it is."""
+    if not is_on_device(array) or array.device.id != device:
+        return False
+    return bool(array.flags.c_contiguous) and _is_aligned(array)
+
+
 # ---------------------------------------------------------------------------------------------
 # One call
 # ---------------------------------------------------------------------------------------------
@@ -176,7 +224,7 @@ def _run(
     dtype, relu = first.dtype, activation == "relu"
     packed = second if isinstance(second, PackedFilters) else None
     if packed is not None:
-        second, algorithm = packed.on_device.reshape(geometry.filters_shape), packed.algorithm
+        second, algorithm = packed.w.reshape(geometry.filters_shape), packed.algorithm
     if geometry.rank != 2:
         if geometry.rank == 3:
             algorithm = _of_volume(kind, geometry, first, algorithm, precision)

@@ -27,7 +27,7 @@ from ..core.calls import Call, arranged, checked_bias, resolve
 from ..core.geometry import ConvGeometry
 from ..core.kinds import KINDS, Kind, Op
 from ..support import record
-from ..support.devices import array_module, check_same_place, is_on_device, on_device_of
+from ..support.devices import array_module, check_same_place, is_native, is_on_device, on_device_of
 from ..support.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -104,15 +104,17 @@ def _kept(
     TensorFlow: the kernel cache of common_runtime/eager/execute.cc.
 
     Returns:
-        The place; None for arrays that are not plain ones of NumPy, and arguments of unusual types.
+        The place; None for arrays that are not plain ones of NumPy or CuPy, and arguments of unusual types.
     """
+    settled, devices = (*arguments, *options), (None, None)
     if type(first) is not np.ndarray or type(second) is not np.ndarray:
-        return None
-    settled = *arguments, *options
+        if not (is_native(first) and is_native(second)):
+            return None
+        devices = first.device.id, second.device.id
     try:
         if not _SCALARS.issuperset(map(type, settled)):
             settled = _plain(settled)
-        return _places(op, first.shape, first.dtype, second.shape, second.dtype, settled, in_force())
+        return _places(op, first.shape, first.dtype, second.shape, second.dtype, settled, devices, in_force())
     except (TypeError, RecursionError):  # no key
         return None
 
@@ -221,6 +223,8 @@ class PreparedCall:
         if make is None or call.layout not in ("NHWC", "HWIO") or not backends.is_own(self.module):
             return None
         if 0 in call.first.shape or 0 in call.second.shape or 0 in call.backend_shape:
+            return None
+        if self.on_host == getattr(self.module, "TAKES_DEVICE_ARRAYS", False):  # they are copied first
             return None
         if self.function.__module__ != self.module.__name__:  # somebody put another there to see it called
             return None

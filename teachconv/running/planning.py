@@ -58,7 +58,7 @@ class Plan(PreparedCall):
 
     def __call__(self, input: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return the op's result for this input; only the batch size may differ from the planned shape."""
-        if out is None and type(input) is np.ndarray and (kernel := self._kernel_for(input)) is not None:
+        if out is None and (kernel := self._kernel_for(input)) is not None:
             if record.is_on():
                 tell_of_kernel()
             elif (result := kernel(input, self.packed.w)) is not None:
@@ -69,13 +69,16 @@ class Plan(PreparedCall):
         check_same_place(x, "input", self.call.second, "filters")
         return self._run(self.call_of(x), out)
 
-    def _kernel_for(self, x: np.ndarray) -> Kernel | None:
+    def _kernel_for(self, x: Any) -> Kernel | None:
         """Return the kernel for inputs like this one; None if it, or the plan, needs all steps of a call."""
+        w = getattr(self.packed, "w", None)
+        if w is None or type(x) is not type(w):
+            return None
         like, kernel = self._ready
         this = x.shape, x.dtype, in_force()
         if this != like:
             kernel, planned = None, self.call.first
-            if self.packed is not None and (x.shape[1:], x.dtype) == (planned.shape[1:], planned.dtype):
+            if (x.shape[1:], x.dtype) == (planned.shape[1:], planned.dtype):
                 kernel = self._kernel_of(self.call_of(x))
             self._ready = this, kernel
         return kernel

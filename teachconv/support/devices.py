@@ -199,6 +199,12 @@ def adapter_of(value: Any) -> Adapter | None:
     return None if cls is np.ndarray else _adapter_of_class(cls)
 
 
+def is_native(value: Any) -> bool:
+    """Return whether a value is an array on a GPU that backends take as it is: CuPy's."""
+    adapter = adapter_of(value)
+    return adapter is not None and adapter.native
+
+
 @leave_untraced
 def override_of(first: Any, *others: Any) -> Callable[..., Any] | None:
     """Return what runs a call instead of the op itself, or None.

@@ -150,6 +150,26 @@ def test_pipelined_gemm_keeps_the_tensor_cores_busy(dtype, defines, arch, nvrtc)
 
 
 @needs_nvdisasm
+@pytest.mark.parametrize(("dtype", "defines"), PIPELINED, ids=names)
+def test_pipelined_gemm_stores_16_bytes(dtype, defines, nvrtc):
+    """Beside two stores of its own for a cell that is computed again and its count, and what is said below."""
+    stores = re.findall(r"STG\.E\S*", nvrtc.text(binary(nvrtc, "pipelined_gemm.cu", dtype, defines, 90)))
+    wide = stores.count("STG.E.128")
+    sums = 128 * int(defines[2].removeprefix("TILE_COLS=")) // machine.THREADS  # of a thread
+    if defines[0] == "KIND=FilterGradient" and "TF32" in defines:  # no register is left for more
+        assert (wide, len(stores) - wide) == (0, 2 * sums + 2)
+    elif (dtype, defines) in ON_TENSOR_CORES:
+        # partial sums by four, of which halves have two
+        assert (wide, len(stores) - wide) == (3 if dtype != "float32" else 2, 2)
+    elif "KIND=InputGradient" in defines:  # 8 neighbouring lanes store 32 bytes
+        assert (wide, len(stores) - wide) == (0, 2 * sums + 2)
+    elif "KIND=Forward" in defines:  # partial sums singly: four registers in a row would leave too few others
+        assert (wide, len(stores) - wide) == (sums // 4, sums + 2)
+    else:
+        assert (wide, len(stores) - wide) == (sums // 2, 2)
+
+
+@needs_nvdisasm
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.parametrize(
     "defines", [entry[1] for entry in PIPELINED if entry not in ON_TENSOR_CORES], ids=names

@@ -14,6 +14,8 @@ from teachconv.backends import cupy_backend
 from teachconv.backends.cuda import compiling, ladder, sources
 from teachconv.core.kinds import KINDS
 from teachconv.data.seeded import make_array
+from teachconv.running import dispatch
+from teachconv.support import record
 from teachconv.verification.cases import find_cases
 from teachconv.verification.diffing import check_cases
 
@@ -193,6 +195,43 @@ def test_products_copy_nothing(cupy):
     assert np.array_equal(got.get(), tc.conv2d_backprop_input(x.shape, w, dy))
     got = tc.conv2d_backprop_filter(cupy.asarray(x), w.shape, cupy.asarray(dy), algorithm="im2col")
     assert np.array_equal(got.get(), tc.conv2d_backprop_filter(x, w.shape, dy))
+
+
+def test_a_later_call_starts_at_its_kernel(cupy, monkeypatch):
+    """With the bits of the first, of all steps and of the reference, in a new array; a plan does so too."""
+    x, w, dy = map(cupy.asarray, arrays((2, 7, 6, 32), (3, 3, 32, 32), (2, 7, 6, 32)))
+    d, bias = map(cupy.asarray, arrays((3, 3, 32, 1), (32,)))
+    calls = (
+        (tc.conv2d, (x, w, 1, "SAME")),
+        (tc.conv2d_backprop_input, (x.shape, w, dy, 1, "SAME")),
+        (tc.conv2d_backprop_filter, (x, w.shape, dy, 1, "SAME")),
+        (tc.depthwise_conv2d, (x, d, 1, "SAME")),
+        (tc.plan(tc.conv2d, w, input_shape=x.shape, padding="SAME", bias=bias), (x,)),
+    )
+    for op, args in calls:
+        first = op(*args)
+        with record.recording() as stages:
+            traced = op(*args)
+        assert "an untraced call goes on at the kernel from here" in "\n".join(stage.note for stage in stages)
+        with monkeypatch.context() as no_steps:
+            no_steps.setattr(dispatch.PreparedCall, "_run", None)
+            again = op(*args)
+        assert again is not first
+        host = [one.get() if isinstance(one, cupy.ndarray) else one for one in args]
+        want = tc.conv2d(*host, w.get(), 1, "SAME", bias=bias.get()) if op is calls[-1][0] else op(*host)
+        for got in (first, traced, again):
+            assert np.array_equal(got.get(), want)
+
+
+def test_host_arrays_and_odd_ones_take_all_steps(cupy, xw):
+    """A kept kernel is not for arrays that are copied first, in steps that the trace shows."""
+    x, w = map(cupy.asarray, xw)
+    want = tc.conv2d(x, w).get()
+    backwards = cupy.asarray(np.ascontiguousarray(xw[0][:, ::-1]))[:, ::-1]
+    for _ in range(2):
+        assert np.array_equal(tc.conv2d(*xw, backend="cupy"), want)
+        assert np.array_equal(tc.conv2d(backwards, w).get(), want)
+    assert "goes on at the kernel" not in notes(tc.trace(tc.conv2d, *xw, backend="cupy"))
 
 
 def test_what_is_done_again_is_said(cupy, xw):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -18,7 +19,8 @@ _BLOCK_BYTES = 128 << 20  # the most memory for a block of patches
 def im2col(job: Job) -> None:
     """Add the steps of im2col, one block of places at a time."""
     g, size = job.g, np.dtype(job.sum_dtype).itemsize
-    if _is_one_product(job):
+    is_same_type = job.dtype == job.sum_dtype
+    if is_one_product(g) and is_same_type and not (job.kind.scatters and (job.bias or job.relu)):
         _one_product(job)
         return
     if job.kind.scatters:
@@ -55,12 +57,10 @@ def im2col(job: Job) -> None:
         job.launch(from_groups, job.depth * g.out_channels, *operands, sums, *whole, *last, "result")
 
 
-def _is_one_product(job: Job) -> bool:
-    """Return whether the convolution is one product of the arrays as they are, without patches."""
-    g = job.g
+def is_one_product(g: Conv2DGeometry) -> bool:
+    """Return whether a convolution is one product of the arrays as they are, without patches."""
     plain = g.filters_shape[:2] == g.strides == (1, 1) and g.groups == 1 and not g.has_padding
-    same = g.input_shape[:3] == g.output_shape[:3] and job.dtype == job.sum_dtype
-    return plain and same and not (job.kind.scatters and (job.bias or job.relu))
+    return plain and g.input_shape[:3] == g.output_shape[:3] and prod(g.output_shape[:3]) < 1 << 31
 
 
 def _one_product(job: Job) -> None:

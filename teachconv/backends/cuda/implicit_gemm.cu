@@ -47,7 +47,7 @@ struct Engine {
                 for (int j = 0; j < RN; j++) sums[i][j] += rows[i / 4].value[i % 4] * cols[j / 4].value[j % 4];
         }
     }
-    template <class Tile> DEVICE void finish(const Tile &tile) const { store<Engine>(tile, sums); }
+    template <class Tile> DEVICE void finish(const Tile &tile) const { store<Engine, 1, 1>(tile, sums); }
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) implicit_gemm(Problem p, const Number *first, const Number *second,

@@ -23,13 +23,14 @@ from ...support.errors import ArgumentError, brief
 from .. import ONCE, Algorithm, winograd_needs
 from ..planes import depthwise_needs
 from .gemm import implicit_gemm, pipelined_gemm, pipelined_needs, registers, tensor_gemm, tiled
-from .im2col import im2col
+from .im2col import im2col, is_one_product
 from .job import Job, depthwise, direct
 from .launches import Schedule
 from .wgmma import wgmma_gemm, wgmma_needs
-from .winograd import winograd
+from .winograd import winograd, winograd2_pays
 
 _HALVES = ("float16", "bfloat16")
+_SHARED = 1024  # input channels of a 1x1: so long a sum is shared by blocks, which suits few places better
 _NEWEST = 90  # a compute capability, times ten, that has everything the ladder uses
 
 
@@ -88,6 +89,7 @@ ALGORITHMS = (
         "im2col",
         "patches as a matrix, one block at a time, and one large product by cuBLAS",
         dtypes=FLOATS,
+        why="1x1 at stride 1 is one product of the arrays as they are, without patches",
         build=im2col,
     ),
     Rung(
@@ -304,7 +306,10 @@ def choose(
         if "winograd2" in fitting and min(g.in_channels, g.out_channels) >= 32:
             if precision == "fast":
                 return fitting["winograd4"]  # mark: choice of winograd4
-            return fitting["winograd2"]  # mark: choice of winograd2
+            if "pipelined_gemm_float32" not in fitting or winograd2_pays(g):
+                return fitting["winograd2"]  # mark: choice of winograd2
+    if kind.gathers and dtype not in _HALVES and g.in_channels < _SHARED and is_one_product(g):
+        return fitting["im2col"]  # mark: choice of im2col
     if "pipelined_gemm_float32" in fitting:
         return fitting["pipelined_gemm_float32"]  # mark: choice of pipelined_gemm_float32
     return fitting["implicit_gemm"]  # mark: choice of implicit_gemm

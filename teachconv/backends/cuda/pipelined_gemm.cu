@@ -18,6 +18,9 @@
    ordinary multiply-adds or, with -DTF32, tensor cores. Two blocks share a multiprocessor, so that one multiplies while the other
    waits; this leaves a thread 128 registers, of which 64 hold sums.
 
+   At the end a thread has sums of tensor cores here and there in the tile. They pass through shared memory once more, for it to store 16
+   bytes of a row instead: neighbours together store whole sectors of memory.
+
    With at most 64 columns a tile is 128 x 64, and a chunk twice as deep, so that each step of the loop has as many products; three
    stages of it, two chunks ahead, leave room for the second block.
 
@@ -54,13 +57,14 @@ struct B : Layout<OurTile::B, TILE_COLS> {
     DEVICE static int k(int quarter) { return quarter % 2 * VECTOR; }
 };
 
-struct __align__(16) Four { float value[4]; }; /* in one access of shared memory */
+typedef Vector<float, 4> Four;
 
 #if !defined(NUMBER_FLOAT32) || defined(TF32)
 /* Tensor cores: 8 warps, each with WARP_ROWS x WARP_COLS of the tile. */
 struct Engine {
     static constexpr int WARPS_ACROSS = TILE_COLS / 32, WARP_ROWS = TILE_ROWS / (8 / WARPS_ACROSS), WARP_COLS = 32;
-    static constexpr int RM = WARP_ROWS / 8, RN = WARP_COLS / 4;
+    static constexpr int RM = WARP_ROWS / 8, RN = WARP_COLS / 4, NEIGHBOURS = 1;
+    static constexpr bool through_shared = sizeof(Number) == 2 || A::along_depth; /* else there is no register left for it */
     float sums[RM][RN] = {};
     bool has_nan = false; /* among the factors, where rounding would lose it */
 
@@ -142,6 +146,8 @@ struct Engine {
    matrix whose lines run along the depth 4 steps of a row (column), of the other kind 4 neighbouring rows (columns) at one step. */
 struct Engine {
     static constexpr int RM = TILE_ROWS / 16, RN = TILE_COLS / 16;
+    static constexpr int NEIGHBOURS = B::along_depth ? 1 : 4; /* of a thread's sums, how many are neighbours in a row */
+    static constexpr bool through_shared = false;             /* 8 threads store 32 bytes or more of a row at once */
     float sums[RM][RN] = {};
 
     DEVICE static int row(int i) {
@@ -188,6 +194,37 @@ struct Engine {
 };
 #endif
 
+/* Store the sums of a tile; `room` is where the stages were. */
+DEVICE void store(Call &call, const Engine &engine, Sum *room) {
+    if constexpr (!Engine::through_shared) {
+        forget(call.p); /* where the sums go is computed once more: the loop had no registers to keep it */
+        /* partial sums of Forward one at a time: the loop would keep four in a row of registers, and run out of others */
+        store<Engine, Engine::NEIGHBOURS, A::along_depth ? 1 : Engine::NEIGHBOURS>(OurTile(call), engine.sums);
+        return;
+    }
+    constexpr int PITCH = TILE_COLS + 8, ACROSS = TILE_COLS / VECTOR, NEXT = THREADS / ACROSS; /* rows from a vector to the next */
+    __syncthreads(); /* all have read the last chunk */
+#pragma unroll
+    for (int i = 0; i < Engine::RM; i++)
+#pragma unroll
+        for (int j = 0; j < Engine::RN; j++) room[Engine::row(i) * PITCH + Engine::col(j)] = engine.sums[i][j];
+    __syncthreads();
+    forget(call.p);
+    const OurTile tile(call);
+    const int first = threadIdx.x / ACROSS, col = threadIdx.x % ACROSS * VECTOR;
+    bool redo = false;
+#pragma unroll 1
+    for (int row = first; row < TILE_ROWS; row += NEXT) {
+        const Index at = tile.has_col(col) ? tile.row_at(row) : -1;
+        if (at >= 0) redo |= tile.put<VECTOR, 4>(at + col, tile.bias_at() + col, room + row * PITCH + col);
+    }
+#pragma unroll 1
+    for (int i = 0; redo && i < TILE_ROWS / NEXT * VECTOR; i++) {
+        const Index at = tile.row_at(first + i / VECTOR * NEXT);
+        if (at >= 0) tile.redo(at + col + i % VECTOR);
+    }
+}
+
 DEVICE void multiply(Call call) {
     extern __shared__ __align__(128) unsigned char memory[];
     constexpr int SIZE = A::SIZE + B::SIZE; /* of a stage, which has a chunk of A and one of B */
@@ -225,8 +262,8 @@ DEVICE void multiply(Call call) {
         stage = stage == (STAGES - 1) * SIZE ? 0 : stage + SIZE;
     }
     engine.finish();
-    forget(call.p); /* where the sums go is computed once more: the loop has no registers to keep it */
-    store<Engine>(OurTile(call), engine.sums);
+    static_assert(TILE_ROWS * (TILE_COLS + 8) * sizeof(Sum) <= STAGES * SIZE * sizeof(Number), "the sums fit where the stages were");
+    store(call, engine, (Sum *)memory);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) pipelined_gemm(Problem p, const Number *first, const Number *second,

@@ -81,7 +81,8 @@ struct Engine {
                 for (int row = lane / 16; row < 16; row += 2) {
                     const Index at = tile.row_at(warp_row() + 16 * i + row);
                     const int col = warp_col() + 16 * j + lane % 16;
-                    if (at >= 0 && tile.has_col(col)) redo |= tile.put(at + col, tile.bias_at() + col, corner[row][lane % 16]);
+                    if (at >= 0 && tile.has_col(col))
+                        redo |= tile.template put<1, 1>(at + col, tile.bias_at() + col, &corner[row][lane % 16]);
                 }
                 __syncwarp(); /* before the next fragment overwrites the corner */
             }

@@ -44,6 +44,9 @@ template <int T, int TK, int V> struct AlongRows {
     DEVICE static int row(int item) { return threadIdx.x % (THREADS / TK) * V + NEXT * item; }
 };
 
+/* COUNT neighbours in memory, in one access. */
+template <class T, int COUNT> struct __align__(COUNT * sizeof(T)) Vector { T value[COUNT]; };
+
 DEVICE Index divide_up(Index a, Index b) { return (a + b - 1) / b; }
 
 /* What all kinds of tiles have. Tiles are numbered with columns fastest, then groups, rows, phases and splits. */
@@ -83,29 +86,40 @@ template <class Kind, int TM, int TN, class A_, class B_> struct TileOf : Call {
         begin = split * each * step;
         chunks = begin >= depth ? 0 : all - split * each < each ? all - split * each : each;
     }
-    /* Store a finished sum; return whether it is NaN, and has to be recomputed by redo(). */
-    DEVICE bool put(Index cell, int channel, Sum sum) const {
+    /* Store V finished sums of neighbouring columns at once, or PART at a time if they belong to a part of the depth. Return whether one
+       is NaN, and has to be recomputed by redo(). */
+    template <int V, int PART> DEVICE bool put(Index cell, int channel, const Sum *sums) const {
         if (partial) {
-            partial[(Long)split * Kind::cells(p) + cell] = sum;
+            Sum *const to = partial + (Long)split * Kind::cells(p) + cell;
+#pragma unroll
+            for (int n = 0; n < V; n += PART) *(Vector<Sum, PART> *)(to + n) = *(const Vector<Sum, PART> *)(sums + n);
             return false;
         }
-        result[cell] = finish(sum, bias, channel, relu);
-        return sum != sum;
+        Vector<Number, V> numbers;
+        bool has_nan = false;
+#pragma unroll
+        for (int n = 0; n < V; n++) {
+            numbers.value[n] = finish(sums[n], bias, channel + n, relu);
+            has_nan |= sums[n] != sums[n];
+        }
+        *(Vector<Number, V> *)(result + cell) = numbers;
+        return has_nan;
     }
     DEVICE void redo(Index cell) const { redo_if_nan<Kind>(p, first, second, cell, bias, relu, result); }
 };
 
-/* Store RM x RN sums of a thread, whose rows and columns in the tile are Where::row(i) and Where::col(j). Unrolled, for the sums
-   to stay in registers; the rare cells to recompute are in a loop of their own, which is not. */
-template <class Where, class Tile, int RM, int RN> DEVICE void store(const Tile &tile, const Sum (&sums)[RM][RN]) {
+/* Store RM x RN sums of a thread, whose rows and columns in the tile are Where::row(i) and Where::col(j); V columns are neighbours.
+   Unrolled, for the sums to stay in registers; the rare cells to recompute are in a loop of their own, which is not. */
+template <class Where, int V, int PART, class Tile, int RM, int RN> DEVICE void store(const Tile &tile, const Sum (&sums)[RM][RN]) {
     bool redo = false;
 #pragma unroll
     for (int i = 0; i < RM; i++) {
         const Index at = tile.row_at(Where::row(i));
         if (at < 0) continue;
 #pragma unroll
-        for (int j = 0; j < RN; j++)
-            if (tile.has_col(Where::col(j))) redo |= tile.put(at + Where::col(j), tile.bias_at() + Where::col(j), sums[i][j]);
+        for (int j = 0; j < RN; j += V)
+            if (tile.has_col(Where::col(j)))
+                redo |= tile.template put<V, PART>(at + Where::col(j), tile.bias_at() + Where::col(j), sums[i] + j);
     }
 #pragma unroll 1
     for (int i = 0; redo && i < RM * RN; i++) {

@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from ...core.geometry import Conv2DGeometry
 from .job import Job
 from .launches import Argument, Matmul, Matrix
 
@@ -13,6 +14,18 @@ from .launches import Argument, Matmul, Matrix
 # the kernel that writes and the one that reads them, but a large layer then has dozens of blocks, and their
 # launches take longer than the traffic that is saved.
 _BLOCK_BYTES = 256 << 20
+
+
+def winograd2_pays(g: Conv2DGeometry) -> bool:
+    """Return whether F(2x2, 3x3) saves more than its transformed tiles cost to write and read.
+
+    For every tile of 2 x 2 outputs it saves 20 * in * out multiply-adds, and moves 16 * (in + out) numbers to
+    memory and back. With 64 channels in and out both take an H100 as long; with fewer the traffic takes
+    longer, unless all tiles fit into a block.
+    """
+    channels = g.in_channels + g.out_channels
+    tiles = g.batch * prod(-(-size // 2) for size in (g.rows.out_size, g.cols.out_size))
+    return g.in_channels * g.out_channels > 32 * channels or 16 * 4 * tiles * channels <= _BLOCK_BYTES
 
 
 def winograd(job: Job, tile: int) -> None:
