@@ -107,15 +107,16 @@ def schedule(
     """
     if isinstance(card, int) and (problem := unavailable()):
         raise BackendUnavailable(f"algorithm 'cudnn' cannot run here: {problem}")
-    return _Steps(Job(kind, g, dtype, "bias" if bias else None, int(relu)), precision, card).schedule()
+    where = {"handle": handle(card)} if isinstance(card, int) else {"device_property": card}
+    return _Steps(Job(kind, g, dtype, "bias" if bias else None, int(relu)), precision, where).schedule()
 
 
 class _Steps:
     """The steps of one call, under construction: copies, cuDNN itself, and copies and launches after it."""
 
-    def __init__(self, job: Job, precision: str | None, card: Any) -> None:
+    def __init__(self, job: Job, precision: str | None, where: dict[str, Any]) -> None:
         kind, g = job.kind, job.g
-        self.job, self.precision, self.card, self.dtype = job, precision, card, job.dtype
+        self.job, self.precision, self.where, self.dtype = job, precision, where, job.dtype
         # what cuDNN is given, by role
         self.names = {kind.first: "first", kind.second: "second", kind.result: "result"}
         rows, cols, in_channels, out_channels = g.filters_shape
@@ -173,8 +174,8 @@ class _Steps:
     def _convolution(self) -> Convolution:
         """Return the step of cuDNN itself, with its own padding if it has that, else with a padded input."""
         edges = [axis.window_edges for axis in self.job.g.axes]
-        crops = any(crop != (0, 0) for _, crop in edges)
-        found = None if crops else self._plan([pads for pads, _ in edges])
+        is_cropped = any(crop != (0, 0) for _, crop in edges)
+        found = None if is_cropped else self._plan([pads for pads, _ in edges])
         if found is None:
             self._pad()
             found = self._plan([(0, 0), (0, 0)])
@@ -216,20 +217,16 @@ class _Steps:
         for index in range(graph.get_execution_plan_count()):
             with suppress(cudnn.cudnnGraphNotSupportedError):  # barred, or not for this card
                 graph.build_plan_at_index(index)
-                engine = graph.get_plan_name_at_index(index)
                 self.job.buffer("workspace", graph.get_workspace_size(), "uint8")
-                return Convolution(graph, tensors, engine)
+                return Convolution(graph, tensors, graph.get_plan_name_at_index(index))
         return None
 
     def _graph(self, cudnn: Any, pads: list[Pair]) -> tuple[Any, dict[str, Any]]:
         """Return cuDNN's graph of the call, and its tensors by the names of their buffers."""
         kind, g, sums = self.job.kind, self.job.g, getattr(cudnn.data_type, _TYPES[self.job.sum_dtype])
         numbers = getattr(cudnn.data_type, _TYPES[self.dtype])
-        card = {"device_property": self.card}
-        if isinstance(self.card, int):
-            card = {"handle": handle(self.card)}
         graph = cudnn.pygraph(
-            io_data_type=numbers, intermediate_data_type=sums, compute_data_type=sums, **card
+            io_data_type=numbers, intermediate_data_type=sums, compute_data_type=sums, **self.where
         )
         layouts = {role: _layout(shape) for role, shape in self.shapes.items()}
         tensors = {

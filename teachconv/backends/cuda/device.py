@@ -88,8 +88,8 @@ class Device:
             start = self._start(stage)
             handle = cudnn.handle(self._cupy.cuda.Device().id)
             pointers = {step.tensors[name]: array.data.ptr for name, array in arrays.items()}
+            stream = self._cupy.cuda.get_current_stream().ptr
             with cudnn.LOCK:
-                stream = self._cupy.cuda.get_current_stream().ptr
                 import_module("cudnn").set_stream(handle=handle, stream=stream)
                 # mark: multiply-add of cudnn by cuDNN
                 step.graph.execute(pointers, workspace.data.ptr, handle=handle)
