@@ -38,20 +38,27 @@ GEOMETRIES = {
 SMALL, SQUARE = wgmma.TILES[:2]
 
 
-def is_right(kind, g, dtype, tile, splits=1, reverse=False, *, folder, mistake=None):
-    """Whether a call on small integers, of which every sum is exact, gives what numpy gives."""
+def results(kind, g, dtype, tile, splits=1, reverse=False, *, folder, mistake=None, infinite=False):
+    """What a call gives, and what numpy gives."""
     x, w, dy = (
         make_array(shape, dtype, "integers", role)
         for role, shape in (("x", g.input_shape), ("w", g.filters_shape), ("dy", g.output_shape))
     )
     first, second = (x, dy) if kind.sums_images else (x, w) if kind.gathers else (dy, w)
+    if infinite:
+        first.reshape(-1)[5], second.reshape(-1)[7] = np.inf, -np.inf
     job = Job(kind, g, dtype, None, 0)
     wgmma.wgmma_gemm(job, tile, splits)
     result = np.full(g.shape_of(kind.result), np.nan, first.dtype)
     arrays = {"first": first, "second": second, "result": result}
     launches.execute(job.finish("wgmma_gemm", ""), arrays, Host(folder, reverse, mistake))
     want = getattr(backends.get("numpy"), kind.name)(first, second, g, algorithm=None, precision=None)
-    return np.array_equal(result, want)
+    return result, want
+
+
+def is_right(*call, **options):
+    """Whether a call on small integers, of which every sum is exact, gives what numpy gives."""
+    return np.array_equal(*results(*call, **options))
 
 
 RUNS = list(product(("float16", "bfloat16", "float32"), wgmma.TILES, GEOMETRIES))
@@ -69,6 +76,18 @@ def test_integers_are_exact(dtype, tile, name, kernel_folder):
         if not wgmma.wgmma_needs(vector, kind, g):
             for splits, reverse in ((1, False), (3, True)):
                 assert is_right(kind, g, dtype, tile, splits, reverse, folder=kernel_folder), (kind, splits)
+
+
+@pytest.mark.parametrize("splits", [1, 3])
+@pytest.mark.parametrize("name", ["groups", "crop"])
+def test_infinity_and_nan_are_where_ieee_puts_them(name, splits, kernel_folder):
+    """Zeros of the padding, and channels of the next group, are multiplied; such cells are computed again."""
+    for kind in KINDS:
+        g, options = GEOMETRIES[name], {"folder": kernel_folder, "infinite": True}
+        got, want = results(kind, g, "float16", SMALL, splits, **options)
+        assert np.isfinite(want).any()
+        assert not np.isfinite(want).all()
+        assert np.array_equal(got, want, equal_nan=True)
 
 
 # 10 chunks: more than two rounds of 3 stages, and the last is in the stage where the finished tile begins

@@ -38,29 +38,22 @@ DEVICE void wait(Barrier *barrier, int parity) {
     unsigned ended;
     do
         asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                     : "=r"(ended)
-                     : "r"(in_shared(barrier)), "r"(parity)
-                     : "memory");
+                     : "=r"(ended) : "r"(in_shared(barrier)), "r"(parity) : "memory");
     while (!ended);
 }
 
+/* Have a tensor map brought to the copy engine, before it is needed. */
+DEVICE void prefetch(const TensorMap &map) { asm volatile("prefetch.tensormap [%0];" : : "l"(&map) : "memory"); }
 /* Begin to copy a box of a tensor of rank 4. */
 DEVICE void fetch_box(void *to, const TensorMap &map, int first, int second, int third, int fourth, Barrier *barrier) {
-    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-                 " [%0], [%1, {%3, %4, %5, %6}], [%2];"
-                 :
-                 : "r"(in_shared(to)), "l"(&map), "r"(in_shared(barrier)), "r"(first), "r"(second), "r"(third), "r"(fourth)
-                 : "memory");
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" : :
+                 "r"(in_shared(to)), "l"(&map), "r"(in_shared(barrier)), "r"(first), "r"(second), "r"(third), "r"(fourth) : "memory");
 }
 /* Begin to copy one tap of many places, from this place on: the engine walks along columns, rows and images. */
-DEVICE void fetch_places(void *to, const TensorMap &map, int channel, int col, int row, int image, int right, int down,
-                         Barrier *barrier) {
+DEVICE void fetch_places(void *to, const TensorMap &map, int channel, int col, int row, int image, int right, int down, Barrier *barrier) {
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
-                 " [%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8};"
-                 :
-                 : "r"(in_shared(to)), "l"(&map), "r"(in_shared(barrier)), "r"(channel), "r"(col), "r"(row), "r"(image),
-                   "h"((short)right), "h"((short)down)
-                 : "memory");
+                 " [%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8};" : : "r"(in_shared(to)), "l"(&map), "r"(in_shared(barrier)),
+                 "r"(channel), "r"(col), "r"(row), "r"(image), "h"((short)right), "h"((short)down) : "memory");
 }
 
 DEVICE void begin_products() { asm volatile("wgmma.fence.sync.aligned;" : : : "memory"); }

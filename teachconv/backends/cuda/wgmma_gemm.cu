@@ -62,6 +62,13 @@ template <> struct Roles<InputGradient> { static constexpr bool a_along_depth = 
 template <> struct Roles<FilterGradient> { static constexpr bool a_along_depth = false, b_along_depth = false, flipped = false; };
 constexpr bool A_ALONG_DEPTH = Roles<KIND>::a_along_depth, B_ALONG_DEPTH = Roles<KIND>::b_along_depth;
 
+/* Where the next chunk begins: behind 128 bytes of channels. */
+#if defined(NUMBER_FLOAT32)
+DEVICE int next_channel(int channel) { return channel + 32; } /* mark: own of wgmma_gemm_tf32 */
+#else
+DEVICE int next_channel(int channel) { return channel + 64; } /* mark: own of wgmma_gemm/y wgmma_gemm/dx */
+#endif
+
 /* A warpgroup has half of the tile's rows, in products of 64 rows x WIDTH columns. */
 constexpr int ROW_PARTS = TILE_ROWS / 128, WIDTH = TILE_COLS < 128 ? 64 : 128, COL_PARTS = TILE_COLS / WIDTH;
 constexpr int A_SIZE = TILE_ROWS * LINE, B_SIZE = TILE_COLS * LINE, SIZE = A_SIZE + B_SIZE; /* bytes of a stage */
@@ -109,6 +116,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) wgmma_gemm(Problem
     __shared__ Barrier landed[STAGES];
     unsigned char *const stages = memory + (1024 - in_shared(memory) % 1024) % 1024; /* where the swizzle begins anew */
     const int thread = (int)threadIdx.x;
+    if (thread == 0) prefetch(first_map), prefetch(second_map);
     const Walk walk = walk_of<KIND>(p);
     const Index places = (Index)p.batch * walk.rows * walk.cols;
 
@@ -151,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) wgmma_gemm(Problem
         else
             for (int j = 0; j < TILE_COLS; j += 64) fetch_box(b + j * LINE, second_map, first_col + j, group, line, plane, barrier);
         if (A_ALONG_DEPTH) {
-            channel[0] += DEPTH;
+            channel[0] = next_channel(channel[0]);
             if (channel[0] < walk.depth) return;
             channel[0] = 0, tap++, right[0] += p.dilation_cols;
             if (right[0] > last_right) right[0] = 0, down[0] += p.dilation_rows;
