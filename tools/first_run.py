@@ -17,10 +17,10 @@ import gpu
 
 import teachconv as tc
 from teachconv.backends import get
-from teachconv.backends.cuda import compiling, gemm, ladder, winograd
+from teachconv.backends.cuda import compiling, gemm, ladder, wgmma, winograd
 from teachconv.backends.cuda.launches import Launch
 from teachconv.core.kinds import kind_of
-from teachconv.running.dispatch import candidates, run_canonical
+from teachconv.running import dispatch
 from teachconv.truth.exact import float64_result
 from teachconv.verification.cases import Case, find_cases
 from teachconv.verification.diffing import check_cases
@@ -42,13 +42,16 @@ TILES = (
     Case("depthwise", "depthwise_conv2d", (2, 19, 17, 64), (3, 3, 64, 1), 1, "SAME", bias=True),
     Case("multiplier", "depthwise_conv2d", (2, 16, 15, 24), (5, 5, 24, 2), 2, "SAME"),
 )
-LAYERS = ((1, 7, 512, 512), (1, 14, 256, 256), (8, 28, 128, 128))  # batch, size, channels: few tiles to many
-RUNGS = "implicit_gemm", "pipelined_gemm_float32", "pipelined_gemm_tf32", "winograd2"
-SIZES = {  # where: the name, and what is tried
-    "columns for which tiles have 64": (gemm, "_NARROW", (0, 64, 1 << 30)),
-    "blocks that share a depth": (gemm, "ENOUGH_BLOCKS", (132, 264, 528)),
-    "the least depth of a block": (gemm, "_SHORTEST", (128, 256, 512)),
-    "bytes of Winograd's blocks": (winograd, "_BLOCK_BYTES", (16 << 20, 64 << 20, 256 << 20)),
+# batch, size, channels: few tiles to many
+LAYERS = ((1, 7, 512, 512), (1, 14, 256, 256), (8, 28, 128, 128), (8, 56, 256, 256))
+PIPELINED = "pipelined_gemm_float32", "pipelined_gemm_tf32"
+GEMMS = "implicit_gemm", *PIPELINED
+SIZES = {  # where: the name, what is tried, and for which rungs
+    "columns for which tiles have 64": (gemm, "_NARROW", (0, 64, 1 << 30), PIPELINED),
+    "blocks that share a depth": (gemm, "ENOUGH_BLOCKS", (132, 264, 528), GEMMS),
+    "the least depth of a block": (gemm, "_SHORTEST", (128, 256, 512), GEMMS),
+    "bytes of Winograd's blocks": (winograd, "_BLOCK_BYTES", (16 << 20, 64 << 20, 256 << 20), ["winograd2"]),
+    "tile": (wgmma, "TILES", [(tile,) for tile in wgmma.TILES], ["wgmma_gemm", "wgmma_gemm_tf32"]),
 }
 
 
@@ -90,9 +93,10 @@ def warm(wanted=None, pool=None):
 
 
 def exact(rungs="", dtypes="float32,float16,bfloat16,float64", table=TILES):
-    """Rungs on small integers: each result has to equal the exact sum, rounded once. F(4x4, 3x3) is not exact.
+    """Rungs on small integers: each result has to equal the exact sum, rounded once.
 
-    Rungs and dtypes are names with commas between them; all rungs if there are none. Without CuPy's memory pool.
+    F(4x4, 3x3) is not exact, and cuDNN may transform, too. Rungs and dtypes are names with commas between them;
+    all rungs if there are none. Without CuPy's memory pool.
     """
     cupy.cuda.set_allocator(None)
     wrong, count, names = 0, 0, [name for name in rungs.split(",") if name]
@@ -104,11 +108,15 @@ def exact(rungs="", dtypes="float32,float16,bfloat16,float64", table=TILES):
     ]
     for dtype, problem in problems:
         want = float64_result(problem.call).astype(problem.call.first.dtype)
-        for _, backend, rung in candidates([("cupy", get("cupy"))], problem.call):
-            if rung.error == "winograd4" or (names and rung.name not in names):
+        for _, backend, rung in dispatch.candidates([("cupy", get("cupy"))], problem.call):
+            if (
+                rung not in ladder.ALGORITHMS
+                or rung.error == "winograd4"
+                or (names and rung.name not in names)
+            ):
                 continue
             precision = rung.precision if rung.precision in ("fast", "tf32") else None
-            got = run_canonical(problem.call, backend, rung.name, precision)
+            got = dispatch.run_canonical(problem.call, backend, rung.name, precision)
             count += 1
             if not np.array_equal(got, want):
                 wrong += 1
@@ -156,18 +164,20 @@ def worst(results, most=5):
         )
 
 
-def sweep(layers=LAYERS, rounds=5, algorithms=RUNGS, ballast=gpu.BALLAST):
+def sweep(layers=LAYERS, rounds=5, sizes=SIZES, ballast=gpu.BALLAST):
     """Times what the ladder derives on paper with other sizes; the smallest of each line suits this card."""
     clock = gpu.Clock(cupy, ballast)
     for batch, size, depth, width in layers:
-        x = cupy.asarray(np.ones((batch, size, size, depth), "float32"))
-        w = cupy.asarray(np.ones((3, 3, depth, width), "float32"))
-        for algorithm in algorithms:
-            for what, (module, name, values) in SIZES.items():
+        shapes = (batch, size, size, depth), (3, 3, depth, width)
+        for what, (module, name, values, algorithms) in sizes.items():
+            for algorithm in algorithms:
+                dtype = "float16" if algorithm == "wgmma_gemm" else "float32"
+                x, w = (cupy.ones(shape, dtype) for shape in shapes)
                 before, times = getattr(module, name), []
                 for value in values:
                     setattr(module, name, value)
                     ladder.schedule.cache_clear()
+                    dispatch._places.cache_clear()
 
                     def run(algorithm=algorithm, x=x, w=w):
                         tc.conv2d(x, w, padding="SAME", algorithm=algorithm)
@@ -180,6 +190,7 @@ def sweep(layers=LAYERS, rounds=5, algorithms=RUNGS, ballast=gpu.BALLAST):
                 )
                 print(f"{batch}x{size}x{size}x{depth} {algorithm}, {what}: {shown}", flush=True)
     ladder.schedule.cache_clear()
+    dispatch._places.cache_clear()
 
 
 def large(rows=32769, cols=32768):
