@@ -62,9 +62,9 @@ first) # what proves most comes first; a step that fails does not stop the other
     within 60 exact "" $HERE exact
     # pytest may be older there than pyproject.toml asks for
     within 90 tests "" $PYTHON -m pytest -q -n 8 -m gpu --maxfail 5 -p no:cacheprovider -o minversion=7 \
-        -o addopts=--import-mode=importlib -W ignore::pytest.PytestConfigWarning \
+        -o addopts=--import-mode=importlib -p no:benchmark -W ignore::pytest.PytestConfigWarning \
         tests/backends/test_cupy.py tests/backends/test_cupy_cards.py
-    within 60 memcheck "compute-sanitizer" compute-sanitizer --tool memcheck --error-exitcode 1 $HERE exact $FAST float32,float16
+    within 60 memcheck "compute-sanitizer" compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 1 $HERE exact $FAST float32,float16
     within 85 race "" $RACE --ops forward --batch 8 --rounds 8 --algorithms --layers "$DECISIVE" --seconds 60 --output "$OUT/race"
     exit $failed
     ;;
