@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-THREADS = 256  # of a block, in every launch
+THREADS = 256  # of a block, in every launch but those of few threads
 # what a multiprocessor has: registers, threads, bytes of shared memory (of which each block takes 1 KiB for itself)
 REGISTERS, MOST_THREADS = 65536, {75: 1024, 80: 2048, 90: 2048, 100: 2048}
 SHARED = {75: 64 << 10, 80: 164 << 10, 90: 228 << 10, 100: 228 << 10}
