@@ -10,7 +10,7 @@ import numpy as np
 from ..core.dtypes import FORMATS, is_integer, to_dtype
 from ..support.errors import check_word
 
-DATA = ("normal", "integers", "long", "scaled", "tiny", "huge", "nonfinite")
+DATA = ("normal", "integers", "long", "pixels", "scaled", "tiny", "huge", "nonfinite")
 EXACT = ("integers", "long")  # whole numbers, whose sums are exact in float64
 
 
@@ -22,9 +22,9 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
         dtype: its dtype, or the dtype's name.
         data: the kind of values: "normal" (standard normal), "integers" (-4..4, whose sums are exact in any
             type), "long" (the same, but one in a hundred has half of the type's bits: its sums are exact
-            too, and of an array that is rounded to a smaller type they are others), "scaled" (magnitudes over
-            eight decades), "tiny" (products underflow), "huge" (sums overflow) or "nonfinite" (normal, with
-            some NaN and infinities). For an integer dtype, every kind but "integers" and "long" gives values
+            too, and of an array that is rounded to a smaller type they are others), "pixels" (whole numbers
+            from 0 to 255), "scaled" (magnitudes over eight decades), "tiny" (products underflow), "huge"
+            (sums overflow) or "nonfinite" (normal, with some NaN and infinities). For an integer dtype, every kind but "integers" and "long" gives values
             from the type's whole range.
         seed: any text.
 
@@ -50,6 +50,8 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
     if is_integer(dtype):
         limits = np.iinfo(dtype)
         return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    if data == "pixels":
+        return random.integers(0, 256, shape).astype(dtype)
     values = random.standard_normal(shape)
     largest = float(np.finfo(dtype).max) if dtype.name != "bfloat16" else 3.3e38
     smallest = {"float16": 6e-8, "bfloat16": 9e-41, "float32": 1.4e-45}.get(dtype.name, 5e-324)

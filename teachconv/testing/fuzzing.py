@@ -187,7 +187,7 @@ _SEVERAL = 3  # refusals after which calls of the kind become rare
 _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
 _TRIES = 50  # draws until another kind of call has its turn
 
-_USUAL = ("integers", "long", "normal", "scaled", "tiny")
+_USUAL = ("integers", "long", "normal", "pixels", "scaled", "tiny")
 
 
 @dataclass(frozen=True)

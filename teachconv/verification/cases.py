@@ -96,10 +96,14 @@ class Case:
         return quick or self.geometry.macs <= _QUICK
 
     def problems(self, dtype: Any = "float32", data: str = "normal", seed: str = "") -> Iterator[Problem]:
-        """Yield the problems of this case with seeded data of a kind, such as "normal" or "integers"."""
+        """Yield the problems of this case with seeded data of a kind, such as "normal" or "integers".
+
+        Of "pixels", the input is whole and filters, bias and gradients are "normal".
+        """
 
         def array(shape: Any, role: str) -> np.ndarray:
-            return make_array(shape, dtype, data, f"{self.name}{seed} {role}")
+            numbers = "normal" if data == "pixels" and role != "input" else data
+            return make_array(shape, dtype, numbers, f"{self.name}{seed} {role}")
 
         def images(shape: Any, role: str) -> np.ndarray:
             return np.ascontiguousarray(self.arranged(array(shape, role)))

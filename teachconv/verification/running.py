@@ -458,8 +458,11 @@ class _Elsewhere(Wrapped):
     in_this_process = False  # of which a read outside an array ends that process
 
     def padded(self, kind: str) -> bool:
-        """Whether a function is given images that are padded already."""
-        return hasattr(self.module, "padded") and bool(self.ask("padded", (kind,), {}))
+        """Whether a function is given images that are padded already; a stopped process does not say."""
+        try:
+            return hasattr(self.module, "padded") and bool(self.ask("padded", (kind,), {}))
+        except ContractError:
+            return False
 
 
 def elsewhere(

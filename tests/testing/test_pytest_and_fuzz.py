@@ -293,6 +293,18 @@ def test_what_no_case_asks_for_is_found_and_the_line_shows_it(bug, way, clock):
         eval(line, {"T": T, "kernel": backend_that(bug)})
 
 
+def rounds_what_pixels_give(conv2d, x, w, geometry, options):
+    y = conv2d(x, w, geometry, **options)
+    return np.rint(y, out=y) if np.array_equal(x, np.rint(x)) else y
+
+
+def test_whole_images_with_other_weights_are_drawn(clock):
+    """Pixels from 0 to 255 as floats: a kernel may take them for a call of integers."""
+    report = T.fuzz(backend_that(rounds_what_pixels_give), seconds=30, seed=1, dtypes="float32", kinds="conv2d")
+    [row, *_] = report.failed
+    assert "pixels" in row.name
+
+
 def test_a_failure_that_does_not_come_again_is_kept(clock):
     calls = []
 

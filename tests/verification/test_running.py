@@ -19,6 +19,14 @@ DUE = "def due(arrived, k, s, before):\n    return max(0, (arrived + before - k)
 needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts in /proc")
 
 
+def test_a_process_that_was_stopped_says_nothing_of_padding():
+    def ask(*_):
+        raise running.ContractError("not run: 3 calls in turn took more than 1 seconds, and was stopped")
+
+    module = kernel(lambda x, w: x)
+    assert running._Elsewhere(module, None, ask).padded("conv2d") is False
+
+
 def held():
     """How many files this process has open, and how many processes it has started."""
     children = 0
