@@ -197,7 +197,14 @@ def fake_cublas():
 
         return gemm
 
+    def one_of(gemm):
+        def one(handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
+            gemm(handle, ta, tb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1)
+
+        return one
+
     cublas.sgemmStridedBatched, cublas.dgemmStridedBatched = gemm_of(np.float32), gemm_of(np.float64)
+    cublas.sgemm, cublas.dgemm = one_of(cublas.sgemmStridedBatched), one_of(cublas.dgemmStridedBatched)
     return cublas
 
 

@@ -173,8 +173,8 @@ def prepare_kernel(
     if geometry.rank != 2:
         return None
     cupy, bits = import_module("cupy"), _bits_dtype(dtype)
-    machine, kept = Device(cupy), packed and packed.kept
-    asked = algorithm if packed is None else packed.algorithm
+    machine = Device(cupy)
+    asked, kept = (algorithm, None) if packed is None else (packed.algorithm, packed.kept)
     jobs: dict[int, Schedule] = {}  # by device
 
     def run(first: Any, second: Any) -> Any:

@@ -125,7 +125,9 @@ def test_trace_shows_compilation_once_launches_and_time(cupy, xw):
     assert not [name for name in names(again) if name.startswith("compile")]
     compiling.forget()  # as in a new process: the compiled source is found again
     assert "compiled earlier" in notes(tc.trace(tc.conv2d, x, w, algorithm="implicit_gemm"))
-    assert "cublasGemmStridedBatched" in names(tc.trace(tc.conv2d, x, w, algorithm="im2col"))
+    assert "cublas gemm" in names(tc.trace(tc.conv2d, x, w, algorithm="im2col"))
+    groups = cupy.asarray(np.ones((3, 3, 2, 4), "float32"))
+    assert "cublas gemmStridedBatched" in names(tc.trace(tc.conv2d, x, groups, algorithm="im2col"))
 
 
 def test_a_first_call_compiles_the_kernels_that_it_runs(stand_in):

@@ -49,22 +49,27 @@ class Device:
         CuPy's own matmul copies stacks, and rounds the factors to TF32 if CUPY_TF32 is set.
         """
         cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
-        with record.stage("cublasGemmStridedBatched") as stage:
+        count = out.shape[0]
+        # for one product, cuBLAS may have blocks share the depth
+        name, stack = ("gemm", []) if count == 1 else ("gemmStridedBatched", [count])
+        with record.stage(f"cublas {name}") as stage:
             stage.arrays(left=left, right=right, product=out)
             start = self._start(stage)
             handle = self._cupy.cuda.device.get_cublas_handle()
-            gemm = cublas.sgemmStridedBatched if out.dtype == np.float32 else cublas.dgemmStridedBatched
+            gemm = getattr(cublas, ("s" if out.dtype == np.float32 else "d") + name)
             one, keep = np.ones(1, out.dtype), np.full(1, accumulate, out.dtype)
             # cuBLAS counts along columns first, so it is given out' = right' left'
             (first, *a), (second, *b) = _factor(right), _factor(left)
             sizes = out.shape[2], out.shape[1], left.shape[2]
-            c = out.data.ptr, out.shape[2], out.shape[1] * out.shape[2]
+            c = [out.data.ptr, out.shape[2], out.shape[1] * out.shape[2]]
+            if count == 1:  # without the distance to the next matrix
+                a, b, c = a[:2], b[:2], c[:2]
             before = cublas.getPointerMode(handle)
             cublas.setPointerMode(handle, cublas.CUBLAS_POINTER_MODE_HOST)
             try:
                 scales = one.ctypes.data, keep.ctypes.data
                 # mark: multiply-add of im2col winograd2 winograd4 by cuBLAS
-                gemm(handle, first, second, *sizes, scales[0], *a, *b, scales[1], *c, out.shape[0])
+                gemm(handle, first, second, *sizes, scales[0], *a, *b, scales[1], *c, *stack)
             finally:
                 cublas.setPointerMode(handle, before)
             self._stop(stage, start)
