@@ -1,6 +1,6 @@
 /* add_splits: adds, in order, the partial sums of the blocks that share the depth of a product, and finishes each cell.
 
-     partial   [splits, cells]      one sum of each cell from each split, written by tiles.cuh or depthwise.cu
+     partial   [splits, cells]      one sum of each cell from each split, written by tiles.cuh, wgmma_gemm.cu or depthwise.cu
      result    [cells]              their sum, bias, activation, one rounding */
 
 #include "common.cuh"

@@ -219,9 +219,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) wgmma_gemm(Problem
         struct __align__(16) Vector { Out value[numbers]; };
         Out *const tile = (Out *)stages;
 #pragma unroll
-        for (int i = 0; i < 2 * ROW_PARTS; i++)
+        for (int j = 0; j < TILE_COLS / 8; j++) /* a bias serves all rows */
 #pragma unroll
-            for (int j = 0; j < TILE_COLS / 8; j++) {
+            for (int i = 0; i < 2 * ROW_PARTS; i++) {
                 const float *const two = &sums[i / 2][j * 8 / WIDTH][j * 8 % WIDTH / 2 + i % 2 * 2];
                 const int row = (my_part + i / 2) * 64 + i % 2 * 8 + my_row, col = my_col + 8 * j;
                 *(Pair *)(tile + row * pitch + col) = Role::template pair<Pair>(two, bias, first_channel + (col < width ? col : 0), relu);
