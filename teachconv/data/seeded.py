@@ -24,8 +24,8 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
             type), "long" (the same, but one in a hundred has half of the type's bits: its sums are exact
             too, and of an array that is rounded to a smaller type they are others), "pixels" (whole numbers
             from 0 to 255), "scaled" (magnitudes over eight decades), "tiny" (products underflow), "huge"
-            (sums overflow) or "nonfinite" (normal, with some NaN and infinities). For an integer dtype, every kind but "integers" and "long" gives values
-            from the type's whole range.
+            (sums overflow) or "nonfinite" (normal, with some NaN and infinities). For an integer dtype,
+            every kind but "integers" and "long" gives values from the type's whole range.
         seed: any text.
 
     Returns:

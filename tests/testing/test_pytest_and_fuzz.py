@@ -300,7 +300,9 @@ def rounds_what_pixels_give(conv2d, x, w, geometry, options):
 
 def test_whole_images_with_other_weights_are_drawn(clock):
     """Pixels from 0 to 255 as floats: a kernel may take them for a call of integers."""
-    report = T.fuzz(backend_that(rounds_what_pixels_give), seconds=30, seed=1, dtypes="float32", kinds="conv2d")
+    report = T.fuzz(
+        backend_that(rounds_what_pixels_give), seconds=30, seed=1, dtypes="float32", kinds="conv2d"
+    )
     [row, *_] = report.failed
     assert "pixels" in row.name
 

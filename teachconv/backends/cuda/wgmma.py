@@ -109,8 +109,10 @@ def wgmma_gemm(job: Job, tile: Tile | None = None, splits: int = 0) -> None:
     elif kind.gathers and job.dtype == "float32":
         second, lines, inner, along = _arrange(job, taps), job.out_depth, job.in_depth, True
     tile, splits, count = _fastest(job, (tile,) if tile else TILES, splits, (rows, cols, chunks))
-    box = numbers, numbers if kind.sums_images else tile.rows
-    first_map = TensorMap("first", job.dtype, (depth * g.groups, *sizes, g.batch), box, steps, lower, upper)
+    brought = numbers, numbers if kind.sums_images else tile.rows
+    first_map = TensorMap(
+        "first", job.dtype, (depth * g.groups, *sizes, g.batch), brought, steps, lower, upper
+    )
     box = numbers, 1, tile.cols if along else numbers, 1
     second_map = TensorMap(second, job.dtype, (inner, g.groups, lines, planes), box)
     macros = f"TILE_ROWS={tile.rows}", f"TILE_COLS={tile.cols}", f"STAGES={tile.stages}"
@@ -152,17 +154,20 @@ def _fastest(
         for wanted in [splits] if splits else range(1, max(1, most) + 1):
             each = -(-chunks // min(wanted, chunks))  # of a block: every block has a chunk
             choices.append((tile, -(-chunks // each), count))
-    return min(choices, key=lambda choice: _cycles(job, *choice, chunks))
+    return min(choices, key=lambda choice: _cycles(job, choice, chunks))
 
 
-def _cycles(job: Job, tile: Tile, splits: int, count: int, chunks: int) -> float:
-    """Estimate how long ``count`` tiles take on a large card; the constants are those of an H100, on paper.
+def _cycles(job: Job, choice: tuple[Tile, int, int], chunks: int) -> float:
+    """Estimate how long a choice of tile, splits and so many tiles takes on a large card.
+
+    The constants are those of an H100, on paper.
 
     A multiprocessor multiplies rows x cols of a chunk in 1/32 cycle each, and gets about 40 bytes a cycle
     from the second-level cache. A tile's first chunk takes about 1500 cycles to arrive, and its result leaves
     with 16 bytes a cycle; other blocks of the multiprocessor work meanwhile. Partial sums are written and
     read, and take a launch of their own.
     """
+    tile, splits, count = choice
     chunk = max(tile.rows * tile.cols / 32, (tile.rows + tile.cols) * _LINE / 40)
     ends = 1500 + tile.rows * tile.cols * (4 if job.dtype == "float32" else 2) / 16
     rounds = -(-count * splits // _PROCESSORS)
