@@ -10,7 +10,7 @@ import numpy as np
 from ..core.dtypes import FORMATS, is_integer, to_dtype
 from ..support.errors import check_word
 
-DATA = ("normal", "integers", "long", "pixels", "scaled", "tiny", "huge", "nonfinite")
+DATA = ("normal", "integers", "long", "words", "pixels", "blurs", "scaled", "tiny", "huge", "nonfinite")
 EXACT = ("integers", "long")  # whole numbers, whose sums are exact in float64
 
 
@@ -22,8 +22,9 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
         dtype: its dtype, or the dtype's name.
         data: the kind of values: "normal" (standard normal), "integers" (-4..4, whose sums are exact in any
             type), "long" (the same, but one in a hundred has half of the type's bits: its sums are exact
-            too, and of an array that is rounded to a smaller type they are others), "pixels" (whole numbers
-            from 0 to 255), "scaled" (magnitudes over eight decades), "tiny" (products underflow), "huge"
+            too, and of an array that is rounded to a smaller type they are others), "words" (whole numbers of
+            16 bits; of 6 for float16), "pixels" (whole numbers from 0 to 255), "blurs" (positive; filters
+            are `blurred`), "scaled" (magnitudes over eight decades), "tiny" (products underflow), "huge"
             (sums overflow) or "nonfinite" (normal, with some NaN and infinities). For an integer dtype,
             every kind but "integers" and "long" gives values from the type's whole range.
         seed: any text.
@@ -52,11 +53,16 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
         return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
     if data == "pixels":
         return random.integers(0, 256, shape).astype(dtype)
+    if data == "words":
+        end = 2**5 if dtype.name == "float16" else 2**15
+        return random.integers(-end, end, shape).astype(dtype)
     values = random.standard_normal(shape)
     largest = float(np.finfo(dtype).max) if dtype.name != "bfloat16" else 3.3e38
     smallest = {"float16": 6e-8, "bfloat16": 9e-41, "float32": 1.4e-45}.get(dtype.name, 5e-324)
     if data == "scaled":
         values *= 10.0 ** random.uniform(-4, min(4, np.log10(largest) / 2 - 1), shape)
+    elif data == "blurs":
+        values = np.abs(values)
     elif data == "tiny":
         values *= smallest**0.5
     elif data == "huge":
@@ -66,3 +72,30 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
         values = np.where(random.random(shape) < 0.06, special, values)
     with np.errstate(over="ignore"):
         return values.astype(dtype)
+
+
+def blurred(filters: np.ndarray) -> np.ndarray:
+    """Return filters as those that smooth an image: constant, separable, or separable but for the centre.
+
+    Args:
+        filters: [taps..., in_channels, out_channels].
+
+    Returns:
+        Filters of the same shape and dtype, all of one of the three kinds, which depends on the numbers.
+
+    >>> blurred(np.array([[1.0, 2.0], [3.0, 3.0]])[..., None, None])[..., 0, 0].tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    if 0 in filters.shape:
+        return filters
+    rank = filters.ndim - 2
+    corner = (slice(0, 1),) * rank
+    kind = int(abs(float(filters.sum())) * 1000) % 4
+    if not kind:
+        return np.broadcast_to(filters[corner], filters.shape).copy()
+    made = np.ones_like(filters)
+    for axis in range(rank):
+        made = made * filters[(*corner[:axis], slice(None), *corner[axis + 1 :])]
+    if kind > 1:
+        made[tuple(size // 2 for size in filters.shape[:rank])] *= filters.dtype.type(1.01)
+    return made

@@ -75,8 +75,30 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "depthwise of 3 taps": _EACH_ALONE | {"taps": (3,)},
     "depthwise of 3 taps and stride 2": _EACH_ALONE | {"taps": (3,), "stride": (2,)},
     "104 to 208 channels": _WIDE | {"taps": (3, 1), "stride": (1, 2), "size": (3, 4, 5, 7)},
+    "2 groups": {
+        "size": (5, 7),
+        "taps": (3, 5),
+        "stride": (2, 1),
+        "groups": (2,),
+        "depth": (32, 48, 96),
+        "outs": (16, 32, 40),
+    },
     "dilated and depthwise": _EACH_ALONE | {"size": (9, 13, 14), "taps": (3, 5), "dilation": (2, 4)},
+    "filters of photographs": {
+        "size": (48, 97),
+        "taps": (3, 5, 2),
+        "stride": (1, 2),
+        "groups": (1, 3),
+        "depth": (1,),
+        "outs": (1,),
+    },
     "large": {"size": (80, 97), "taps": (3,), "depth": (11, 16), "outs": (11, 16)},
+    "large with wide filters": {
+        "size": (5, 257, 300, 9),
+        "taps": (9, 15, 25),
+        "depth": (1, 2),
+        "outs": (1, 2),
+    },
     "large and dilated": _TILED | {"taps": (3, 2, 5), "dilation": (2, 4, 12, 3)},
     "large with a stride": _TILED | {"taps": (3, 4, 5, 7), "stride": (3, 2, 5)},
     "many outputs": {"size": (1, 2, 3), "taps": (1,), "depth": (3, 17, 40), "outs": (4097,)},
@@ -128,14 +150,6 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     | {"size": (4, 5, 7), "taps": (4,), "stride": (2,), "transposed": (1,)},
     "5 taps": _FEW | {"size": (7, 8, 12), "taps": (5,)},
     "5 taps and stride 2": _FEW | {"size": (8, 9, 13), "taps": (5,), "stride": (2,)},
-    "2 groups": {
-        "size": (5, 7),
-        "taps": (3, 5),
-        "stride": (1, 2),
-        "groups": (2,),
-        "depth": (16, 48, 96),
-        "outs": (8, 16, 24),
-    },
     "groups of 4 and 8 channels": {
         "size": (5, 7, 9),
         "taps": (3,),
@@ -187,7 +201,7 @@ _SEVERAL = 3  # refusals after which calls of the kind become rare
 _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
 _TRIES = 50  # draws until another kind of call has its turn
 
-_USUAL = ("integers", "long", "normal", "pixels", "scaled", "tiny")
+_USUAL = ("integers", "long", "words", "pixels", "blurs", "normal", "scaled", "tiny")
 
 
 @dataclass(frozen=True)
@@ -264,7 +278,8 @@ def fuzz(
         return any(row.passed is False for row in rows)
 
     history = list[_Call]()
-    rows, asked, covered = list[DiffRow](), Counter[tuple[Kind, str]](), Counter[str]()
+    rows, asked = list[DiffRow](), Counter[tuple[Kind, str]]()
+    covered, numbered = Counter[str](), Counter[str]()  # calls taken, by layer and by kind of numbers
     now, source, speed = record.clock(), random.Random(integer(seed, "seed")), 0.0
     end, known = now + seconds, _Known(source)
     biased = getattr(module, "takes_bias", True)  # others would refuse half of the calls
@@ -291,6 +306,7 @@ def fuzz(
             rows += found
             took = any(row.compared for row in found)
             covered[drawn.layer] += took
+            numbered[drawn.data] += took
             known.learn(drawn, took)
             before, now = now, record.clock()
             speed = max(speed, took * macs / max(now - before, 1e-9))  # a refusal takes no time
@@ -301,13 +317,14 @@ def fuzz(
     calls = [
         (word, number) for word, number in (*told(module, asked), *covered.items()) if number or not stopped
     ]
+    kinds_of_numbers = ", ".join(f"{word} {n:,}" for word, n in numbered.most_common() if n)
     return DiffReport(
         f"{tables.count(len(rows), 'random call')} of {name}, seed {seed}",
         tuple(rows),
         rtol=tolerance.rtol,
         atol=tolerance.atol,
         asked=tuple(calls),
-        limits=limits(module, asked),
+        limits=(*limits(module, asked), *[f"numbers: {kinds_of_numbers}"] * bool(kinds_of_numbers)),
     )
 
 
@@ -482,6 +499,8 @@ def _calls(
         source.shuffle(each)
 
     def several(data: str, way: str | None = None) -> _Drawn:
+        if data == "blurs":
+            return replace(layer("filters of photographs"), data=data, layer="", most=_QUICK)
         table = source.choice(tables)
         likely = source.choice((0.2, 0.8))  # 1x1 filters, single channels and plain steps come often
         few = source.sample(_EDGES, 2)  # sizes are often equal: some mistakes show only then
@@ -503,9 +522,10 @@ def _calls(
         numbers |= zip(_STEPS, chosen, strict=True)
         drawn = {each: numbers.get(each.rstrip("012"), usual) for each, (_, usual) in table.items()}
         taps, stride, dilation = (numbers[each] for each in _STEPS)
-        pads = split_padding((taps - 1) * dilation, source.random() < 0.3) if mode == "EXPLICIT" else (0, 0)
+        before = source.random() < 0.3
         sides, square = dict[str, int](), source.random() < 0.6
         axes = [each[4:] for each in table if each.startswith("size")]
+        plain = source.choice(axes) if len(axes) > 1 and source.random() < 0.25 else ""  # is not dilated
         thin = source.sample(axes, source.randint(0, 2)) if len(axes) > 2 else ()
         longer = _ONE_AXIS if "large" in name and len(axes) == 1 else 1
         for axis in axes:
@@ -513,8 +533,11 @@ def _calls(
             if axis in thin:  # one tap, without pads
                 sides |= {f"{word}{axis}": 1 for word in _STEPS} | {f"size{axis}": size}
                 continue
-            law = forward_axis("cols", size, taps, stride, dilation, mode, pads, may_be_empty=True)
+            apart = 1 if axis == plain else dilation
+            pads = split_padding((taps - 1) * apart, before) if mode == "EXPLICIT" else (0, 0)
+            law = forward_axis("cols", size, taps, stride, apart, mode, pads, may_be_empty=True)
             sides |= {f"size{axis}": size, f"before{axis}": law.pad_before, f"after{axis}": law.pad_after}
+            sides[f"dilation{axis}"] = apart
         images = source.choice((1, 1, 2))
         drawn |= sides | {"images": numbers.get("images", images), "bias": source.choice((0, 1))}
         most = _QUICK if exact != "integers" else _LARGE if "large" in name else _MOST
@@ -566,6 +589,7 @@ def _calls(
     legal = [(_macs(numbers), numbers) for numbers in every if scatters or not numbers["transposed"]]
     quick = sorted(legal, key=lambda layer: log2(layer[0]) + source.uniform(0, _ABOUT))
     published = cycle(_kinds_in_turn(quick))
+    kinds_of_numbers = cycle(source.sample(usual_data, len(usual_data)))
     for way in cycle(ways):
         if exact == "integers":
             yield from one(network)
@@ -575,7 +599,8 @@ def _calls(
         for left, many in ((near, 3), (more, 1 if near else 3)):
             kept = filter(known.likely, (left.pop() for _ in range(len(left))))
             yield from islice(kept, many)
-        yield from one(partial(several, source.choice(usual_data)))
+        for _ in range(2):
+            yield from one(partial(several, next(kinds_of_numbers)))
         yield from one(partial(several, "integers", way))
 
 

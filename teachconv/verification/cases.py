@@ -19,7 +19,7 @@ from ..core.calls import Call, resolve
 from ..core.dtypes import is_integer, to_dtype
 from ..core.geometry import ConvGeometry
 from ..core.kinds import FILTER_GRADIENT, INPUT_GRADIENT, OPS, Op, sibling
-from ..data.seeded import EXACT, make_array
+from ..data.seeded import EXACT, blurred, make_array
 from ..running import nn_ops
 from ..support.errors import words_of
 
@@ -98,12 +98,14 @@ class Case:
     def problems(self, dtype: Any = "float32", data: str = "normal", seed: str = "") -> Iterator[Problem]:
         """Yield the problems of this case with seeded data of a kind, such as "normal" or "integers".
 
-        Of "pixels", the input is whole and filters, bias and gradients are "normal".
+        Of "pixels", the input is whole, and filters, bias and gradients are "normal"; of "blurs", the filters
+        are `blurred`.
         """
 
         def array(shape: Any, role: str) -> np.ndarray:
             numbers = "normal" if data == "pixels" and role != "input" else data
-            return make_array(shape, dtype, numbers, f"{self.name}{seed} {role}")
+            made = make_array(shape, dtype, numbers, f"{self.name}{seed} {role}")
+            return blurred(made) if data == "blurs" and role == "filters" else made
 
         def images(shape: Any, role: str) -> np.ndarray:
             return np.ascontiguousarray(self.arranged(array(shape, role)))
