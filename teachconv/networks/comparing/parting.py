@@ -372,7 +372,7 @@ def _laid_out(network: Network, number: int, other: Network, to: int) -> np.ndar
     """Return a layer's result in the layout of a layer of the other network; raise if one has no array."""
     one, two = network.layers[number], other.layers[to]
     if one.output is None or two.output is None:
-        raise ArgumentError("a layer whose result is no array has no layout")
+        raise ArgumentError("a layer that returns no array has no layout")
     shape = two.output.shape
     if network.framework == "arrays":
         return of_shape(one.output, shape).reshape(shape)
