@@ -19,7 +19,7 @@ other, and calls of other threads are not recorded.
 on them. The arrays of ``added`` are added to results. Such a call's own result is its ``computed``.
 
 Of a quantized TFLite file, a call has the ``quantization`` of each argument and of its output: scales and
-zero points, or nothing.
+zero points, which are empty for floats.
 """
 
 from __future__ import annotations
@@ -260,25 +260,23 @@ def record_tflite(
     kinds = {number: word for word, number in vars(schema.ActivationFunctionType).items()}
     operators: list[Any] = []
 
-    def quantization(at: int) -> list[list[float]] | None:
-        facts: Any = graph.tensors[at].quantization if at >= 0 else None
-        scales = [] if facts is None or facts.scale is None else [*map(float, facts.scale)]
-        return [scales, [*map(int, facts.zeroPoint)]] if scales else None
+    def added_operator(word: str, inputs: list[int], outputs: list[int]) -> Any:
+        code, operator = schema.OperatorCodeT(), schema.OperatorT()
+        code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, word)
+        operator.opcodeIndex, operator.inputs, operator.outputs = len(whole.operatorCodes), inputs, outputs
+        whole.operatorCodes.append(code)
+        return operator
 
     for operator in graph.operators:
         operators.append(operator)
         word = kinds[getattr(operator.builtinOptions, "fusedActivationFunction", 0)]
-        if word in words.values() and not quantization(operator.outputs[0]):
-            code, after = schema.OperatorCodeT(), schema.OperatorT()
-            code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, word)
-            before = copy(graph.tensors[operator.outputs[0]])
+        before = copy(graph.tensors[operator.outputs[0]])
+        if word in words.values() and before.type == schema.TensorType.FLOAT32:
             before.name = before.name.split(b";")[0] + b" before " + word.encode()
-            after.opcodeIndex, after.inputs = len(whole.operatorCodes), [len(graph.tensors)]
-            after.outputs, operator.outputs = operator.outputs, after.inputs
+            operators.append(added_operator(word, [len(graph.tensors)], operator.outputs))
+            operator.outputs = operators[-1].inputs
             operator.builtinOptions.fusedActivationFunction = 0
-            whole.operatorCodes.append(code)
             graph.tensors.append(before)
-            operators.append(after)
     seen, recorded = {graph.inputs[0]}, list[tuple[str, list[Any]]]()
     for operator in operators:
         code = whole.operatorCodes[operator.opcodeIndex]
@@ -297,26 +295,18 @@ def record_tflite(
         for at in group[-1].outputs[: None if word.lower() in _SPLITS else 1]
     ]
     start, own = graph.inputs[0], dict[int, int]()
-    types = {number: word.lower() for word, number in vars(schema.TensorType).items() if word[0] != "_"}
-    given = {start: _stored(x, quantization(start), types[graph.tensors[start].type])}
+    given = {start: np.array(x)}
     for number, array in {**(instead or {}), **(added or {})}.items():
         _, (*_, last), at = steps[number]
-        own[at] = len(graph.tensors)
+        own[at], is_sum = len(graph.tensors), number in (added or {})
         last.outputs = [own[at] if output == at else output for output in last.outputs]
-        graph.tensors.append(copy(graph.tensors[at]))
-        if number in (added or {}):
-            code, total = schema.OperatorCodeT(), schema.OperatorT()
-            code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.ADD
-            total.opcodeIndex, total.builtinOptionsType = (
-                len(whole.operatorCodes),
-                schema.BuiltinOptions.AddOptions,
-            )
+        graph.tensors += [copy(graph.tensors[at]), copy(graph.tensors[at])]  # of the second an input is added
+        given[own[at] + 1 if is_sum else at] = array
+        if is_sum:
+            total = added_operator("ADD", [own[at], own[at] + 1], [at])
+            total.builtinOptionsType = schema.BuiltinOptions.AddOptions
             total.builtinOptions = schema.AddOptionsT()
-            total.inputs, total.outputs = [own[at], own[at] + 1], [at]
             operators.insert(next(n for n, each in enumerate(operators) if each is last) + 1, total)
-            whole.operatorCodes.append(code)
-            graph.tensors.append(copy(graph.tensors[at]))
-        given[own[at] + 1 if number in (added or {}) else at] = array
     graph.inputs, graph.operators = [*given], operators  # an array that takes part is fed as an input
     builder = flatbuffers.Builder(0)
     builder.Finish(whole.Pack(builder), b"TFL3")
@@ -326,6 +316,14 @@ def record_tflite(
         experimental_preserve_all_tensors=True,
         experimental_op_resolver_type=resolver,
     )
+    details = {each["index"]: each for each in runner.get_tensor_details()}
+    numbers = {at: each["quantization_parameters"] for at, each in details.items()}
+    stored = {at: [each["scales"], each["zero_points"]] for at, each in numbers.items()}
+    if stored[start][0].size and given[start].dtype.kind == "f":
+        (scale, zero), limits = stored[start], np.iinfo(details[start]["dtype"])
+        given[start] = np.clip(np.rint(given[start] / scale) + zero, limits.min, limits.max).astype(
+            limits.dtype
+        )
     for at, array in given.items():
         runner.resize_tensor_input(at, np.shape(array))
     runner.allocate_tensors()
@@ -343,23 +341,14 @@ def record_tflite(
             inputs = (first.inputs[0], *operator.inputs[1:])
             arrays = [runner.get_tensor(one) if one >= 0 else None for one in inputs]
             name = graph.tensors[last.outputs[0]].name.decode().split(";")[0]
-            if quantization(at) or quantization(inputs[0]):
-                said |= {"quantization": [quantization(one) for one in (*inputs, at)]}
-                said |= {"activation": kinds[said.get("fusedActivationFunction", 0)]}
+            facts = [[each.tolist() for each in stored.get(one, ())] for one in (*inputs, at)]
+            if facts[0][0] or facts[-1][0]:
+                said |= {"quantization": facts, "activation": kinds[said.get("fusedActivationFunction", 0)]}
             entry = calls.entry(name, word, arrays, said)
             entry |= {"computed": calls.keep(runner.get_tensor(own[at]))} if at in own else {}
             calls.add(entry, runner.get_tensor(at))
         calls.returned = [*map(runner.get_tensor, graph.outputs)]
     return calls.made
-
-
-def _stored(x: Any, quantization: list[list[float]] | None, dtype: str) -> np.ndarray:
-    """Return an array of floats as a file takes it whose input has this quantization and dtype."""
-    array = np.asarray(x)
-    if not quantization or array.dtype.kind != "f":
-        return array
-    ((scale,), (zero,)), limits = quantization, np.iinfo(dtype)
-    return np.clip(np.rint(array / scale) + zero, limits.min, limits.max).astype(dtype)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -153,6 +153,8 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison | QuantizedComparison:
     mistake does not blur what follows. In the end all arrays are judged that the models return, in nested
     tuples, lists and dictionaries.
 
+    A quantized copy of a float model is not judged: its layers are ranked by what their quantization costs.
+
     Args:
         a: the model that is right: a ``torch.nn.Module``, a Keras model, one of ``teachconv.keras``, an ONNX
             or TFLite file, or a recording made by ``teachconv.networks.recorder``.
@@ -163,7 +165,8 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison | QuantizedComparison:
 
     Returns:
         A `Comparison`: ``.passed``, ``.first_wrong``, ``.first_parting``, ``.layers``, ``.returned``,
-        ``.unmatched``. It prints as a table whose first line is the verdict.
+        ``.unmatched``. It prints as a table whose first line is the verdict. If ``b`` is quantized and ``a``
+        is not, a `QuantizedComparison`: ``.layers``, the worst first, and ``.sqnr``.
 
     Raises:
         ValueError, TypeError: if a model or ``x`` is none, does not fit the other, or a model is in training

@@ -80,6 +80,17 @@ class QuantizedComparison(tables.Report):
         sqnr: the ratio of signal to error of what the networks return, in dB.
         unmatched: the quantized activations that resemble no layer's result.
         passed: None: a quantized network does not equal its original; how near it must be is yours to say.
+
+    >>> import numpy as np, teachconv as tc
+    >>> from teachconv import keras
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.ReLU(name="relu")])
+    >>> x = np.float32([[1, 2, -1, 8]])
+    >>> node = {"name": "q", "framework": "onnx", "word": "QuantizeLinear", "kwargs": {}, "input": x}
+    >>> arguments = [np.maximum(x, 0), np.float32(1), np.int8(123)]       # 123 stands for 0, and 127 for 4
+    >>> copy = [node | {"args": arguments, "output": np.int8([[124, 125, 123, 127]])}]
+    >>> worst = tc.compare(model, copy, x).layers[0]
+    >>> worst.name, worst.code, worst.saturated, worst.most_steps
+    ('relu', 'saturation', 0.25, 4.0)
     """
 
     frameworks: tuple[str, str]
@@ -146,16 +157,20 @@ def ranked(first: Network, second: Network) -> QuantizedComparison:
     """Return the layers of a float network by what their quantization in a second network costs."""
     if framework_of(first.model) == "recording":
         raise ArgumentError("a must be a model: it runs again on the numbers of b, which a recording cannot")
-    found = _tensors(second)
-    matches = _matched(first, found)
+    found, matches = _tensors(second), dict[int, Tensor]()
+    ends = [n for n, layer in enumerate(first.layers) if layer.op_type != LAYOUT and layer.output is not None]
+    results = {number: output_of(first, number) for number in (INPUT, *ends)}
+    while matches.keys() < (more := _matched(first, results, found)).keys():
+        matches = more
+        real = {number: tensor.real(tensor.integers) for number, tensor in matches.items()}
+        say("running the first model on the second's numbers")
+        every = first.run_with(real, {})
+        # these resemble the second's also behind an activation that does not
+        results = {number: _own_result(first, every, number) for number in results}
     if not matches:
         raise ArgumentError("b must be the quantized copy of a; no activation of b resembles a result of a")
-    real = {number: tensor.real(tensor.integers) for number, tensor in matches.items()}
-    say("running the first model on the second's numbers")
-    every = first.run_with(real, {})
-    computed = {n: _own_result(first, every, n) for n in matches}
-    errors = {n: real[n] - computed[n] for n in matches}
-    rows = {n: _row(first, matches, n, computed[n], errors[n]) for n in matches}
+    errors = {n: array - results[n] for n, array in real.items()}
+    rows = {n: _row(first, matches, n, results[n], errors[n]) for n in real}
     whole = _distance(first, every)
     for number in sorted(rows, key=lambda n: rows[n].sqnr)[: _MOST * bool(whole)]:
         say(f"running with {rows[number].name} alone in float")
@@ -198,14 +213,12 @@ def _tensors(network: Network) -> list[Tensor]:
     return found
 
 
-def _matched(network: Network, found: list[Tensor]) -> dict[int, Tensor]:
-    """Return the activations by the numbers of their layers, in the layout of these."""
+def _matched(network: Network, results: Mapping[int, np.ndarray], found: list[Tensor]) -> dict[int, Tensor]:
+    """Return the activations by the numbers of their layers, in the layout of these layers' results."""
     ways: list[tuple[float, int, int, Arrange]] = []
-    for number in (INPUT, *(n for n, layer in enumerate(network.layers) if layer.op_type != LAYOUT)):
-        one = network.x if number == INPUT else network.layers[number].output
-        if one is not None and one.dtype.kind == "f":
-            same = [at for at, tensor in enumerate(found) if tensor.integers.size == one.size]
-            ways += [(likeness, number, at, view) for at in same for likeness, view in _alike(one, found[at])]
+    for number, one in results.items():
+        same = [at for at, tensor in enumerate(found) if tensor.integers.size == one.size]
+        ways += [(likeness, number, at, view) for at in same for likeness, view in _alike(one, found[at])]
     # of layers that it resembles as much, the last is the activation's: a ReLU, not the convolution before it
     ways = [way for way in sorted(ways, key=lambda way: way[:3], reverse=True) if way[0] >= _ALIKE]
     matches, taken = dict[int, Tensor](), set[int]()
@@ -255,10 +268,10 @@ def _by_order(network: Network, found: list[Tensor]) -> Iterator[tuple[float, in
 
 
 def _own_result(network: Network, recording: Any, number: int) -> np.ndarray:
-    """Return what a layer computed in a run in which another array took its place."""
+    """Return what a layer computed in another run, also if another array took the place of its result."""
     plain = output_of(network, number)
-    own = plain if number == INPUT else recording[network.layers[number].call]["computed"]
-    return np.asarray(own.reshape(plain.shape), np.float64)
+    entry = {"output": plain} if number == INPUT else recording[network.layers[number].call]
+    return np.asarray(entry.get("computed", entry["output"]).reshape(plain.shape), np.float64)
 
 
 def _distance(network: Network, recording: Any) -> float:
@@ -352,7 +365,7 @@ def _why(
         cure = f"in place of {row.scale:.3g} its scale must be {needed:.3g} to hold them"
         return "saturation", f"{words}; {cure if spans[at] else 'its zero point leaves no integers there'}"
     if row.rms_steps > _ROUNDED:
-        words = f"its result is {row.rms_steps:.2g} steps off, more than rounding it gives"
+        words = f"its result is {tables.number(row.rms_steps)} steps off, more than rounding it gives"
         if not any(layer.weights is not None for layer in part):
             return "arithmetic", words
         sides = (
