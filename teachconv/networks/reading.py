@@ -146,8 +146,8 @@ def quantization_of(entry: Entry, place: int = -1) -> tuple[float, int] | None:
     word, args = entry["word"], entry["args"]
     if entry["framework"] == "tflite":
         found = (entry["kwargs"].get("quantization") or [None])[place]
-    elif word == "QuantizeLinear" or word.startswith("QLinear"):
-        found = args[{"QuantizeLinear": 1, "QLinearConcat": 0}.get(word, min(6, len(args) - 2)) :]
+    elif word.startswith(("QuantizeLinear", "QLinear", "QGemm")):  # they end in those of the result
+        found = args[{"QuantizeLinear": 1, "QLinearConcat": 0, "QLinearConv": 6}.get(word, len(args) - 2) :]
     else:
         found = None
     if not found or np.size(found[0]) != 1:  # an activation has one scale

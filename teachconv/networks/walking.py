@@ -25,7 +25,7 @@ from ..support.memory import check_bytes
 from ..translation import onnx_models
 from ..translation.onnx_run import run_model
 from . import recorder
-from .reading import LAYOUT, STORED, Layer, arrays_in, by_law, read
+from .reading import LAYOUT, Layer, arrays_in, by_law, read
 
 INPUT = -1  # stands for the model's input among the sources of a layer
 OWN_AXIS = ("convolution", "transposed convolution", "max pool", "average pool", "batch norm")
@@ -178,6 +178,8 @@ def _walked(
         if not seen.layers and arrays and (given is None or _is_cast(given, arrays[0])):
             start = seen.start = arrays[0]
             seen.where[_digest(start)] = [INPUT]
+        if entry["word"] == "DequantizeLinear" and _digest(arrays[0]) not in seen.where:
+            continue  # of stored weights
         called[name] += 1
         name += f" (call {called[name]})" * (called[name] > 1)
         layer = read(entry, lambda array: _digest(array) in seen.where)
@@ -222,11 +224,10 @@ class _Seen:
         """Add the next layer, merged with those before it that belong to it."""
         layer = self._behind(layer, self._makers(layer.inputs[0])) if layer.inputs else layer
         sources, makers = tuple(map(self.sources, layer.inputs)), tuple(map(self.makers, layer.inputs))
-        if layer.quantization is None and layer.output is not None and layer.output.dtype in STORED:
-            known = (
-                self.layers[number].quantization for each in makers for number in each if number != INPUT
-            )
-            layer = replace(layer, quantization=next(filter(None, known), None))  # as a max pool keeps it
+        if layer.quantization is None and layer.op_type in (LAYOUT, "max pool"):  # they keep it
+            before = {number for each in makers for number in each} - {INPUT}
+            known = (self.layers[number].quantization for number in before)
+            layer = replace(layer, quantization=next(filter(None, known), None))
         self.layers.append(replace(layer, makers=makers, sources=sources))
         if output is not None:
             self.where.setdefault(_digest(output), []).append(len(self.layers) - 1)

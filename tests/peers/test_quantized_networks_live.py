@@ -1,10 +1,12 @@
-"""Quantized files of TensorFlow's converter: each layer by its bits, ruined twins, and which layer's quantization hurts."""
+"""Quantized files of two converters: each layer by its bits, ruined twins, and which layer's quantization hurts."""
 
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from networks import built_networks
 from peers import frameworks as frameworks  # it sets what the frameworks read from the environment
 from quantized_layers import KINDS, changed, image
 
@@ -118,3 +120,35 @@ def test_a_float_file_beside_its_quantized_copy(files, network):
                 getattr(theirs[tensor], name) == pytest.approx(getattr(row, name), rel=0.02, abs=0.02)
                 or row.sqnr > 90
             )
+
+
+@pytest.mark.parametrize("form", ["QDQ", "QOperator"])
+@pytest.mark.parametrize("label", ["normed", "mobile"])
+def test_files_of_onnxruntime_s_own_quantizer(label, form, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    quantization = pytest.importorskip("onnxruntime.quantization")
+    maker = built_networks.NETWORKS[label](1)
+    model = built_networks.build("onnx", maker.parts, maker.input_shape)
+    (start,) = model.graph.input
+    shape = [dim.dim_value for dim in start.type.tensor_type.shape.dim]
+    images = [np.random.default_rng(seed).standard_normal(shape).astype("float32") for seed in range(5)]
+
+    class Reader(quantization.CalibrationDataReader):
+        waiting = [{start.name: image} for image in images[:4]]
+
+        def get_next(self):
+            return self.waiting.pop() if self.waiting else None
+
+    path = tmp_path / "quantized.onnx"
+    onnx.save(model, tmp_path / "float.onnx")
+    words = {"quant_format": quantization.QuantFormat[form], "per_channel": True}
+    quantization.quantize_static(tmp_path / "float.onnx", path, Reader(), **words)
+    found = tc.compare(model, str(path), images[4])
+    assert not found.unmatched
+    assert found.sqnr > 40
+    assert all(row.sqnr > 30 for row in found.layers), str(found)  # each scale is that of its own activation
+    again = tc.compare(str(path), str(path), images[4])
+    assert again.passed is (True if form == "QDQ" else None)
+    for row in again.layers:
+        assert row.same is True, row
+        assert row.a_passed is (None if row.op_type in ("qgemm", "qlinearleakyrelu") else True), row
