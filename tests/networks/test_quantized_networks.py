@@ -71,6 +71,14 @@ def test_steps_and_decibels_of_a_network_of_one_layer():
     assert "'double' costs most, in float it would take away 100% of the output's error" in found._headline()
 
 
+def test_an_output_without_an_error_gives_no_share():
+    model, x = doubling()
+    found = tc.compare(model, recorded_copy(x, 1, 0, [2, 4, -2, 1]), x)
+    assert [row.share for row in found.layers] == [None, None]
+    assert found.sqnr == np.inf
+    assert "costs most: its results" in str(found)  # and no share of an error
+
+
 def test_a_cell_beyond_the_largest_integer_is_saturated_and_one_at_it_is_not():
     """The zero point 125 leaves 2 steps above 0: of 2, 4, -2 and 1 the 4 becomes 2."""
     model, x = doubling()

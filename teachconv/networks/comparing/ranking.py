@@ -101,7 +101,8 @@ class QuantizedComparison(tables.Report):
 
     def _headline(self) -> str:
         worst = self.layers[0]
-        gone = f", in float it would take away {worst.share:.0%} of the output's error" * bool(worst.share)
+        share = worst.share or 0.0
+        gone = f", in float it would take away {share:.0%} of the output's error" * bool(share)
         return (
             f"the quantization of layer {worst.name!r} costs most{gone}: {worst.reason}; "
             f"SQNR of the output {tables.number(self.sqnr)} dB"
