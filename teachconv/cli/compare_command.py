@@ -38,7 +38,7 @@ def _json(found: Comparison | QuantizedComparison) -> str:
     """The rows with the names of their attributes; a number that is not finite is null."""
     facts: dict[str, Any] = {"passed": found.passed, "frameworks": found.frameworks}
     if isinstance(found, QuantizedComparison):
-        facts |= {"layers": [_finite(row) for row in found.layers], "sqnr": found.sqnr}
+        facts |= {**_finite(found), "layers": [_finite(row) for row in found.layers]}
     else:
         rows = [_finite(row) | {"passed": row.passed} for row in (*found.layers, found.returned)]
         facts |= {"layers": rows[:-1], "returned": rows[-1]}

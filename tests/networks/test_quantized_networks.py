@@ -191,13 +191,19 @@ def test_the_float_model_may_come_from_any_framework(framework):
 
 
 def test_what_is_not_a_float_model_beside_its_copy_is_refused():
-    pytest.importorskip("onnx")
+    onnx = pytest.importorskip("onnx")
     layers, x = nets.weights(2), nets.image()
     model, copy = nets.float_model(layers), nets.quantized_model(layers, nets.scales(layers, x))
     with pytest.raises(ValueError, match="a must be the float model"):
         tc.compare(copy, model, x)
     with pytest.raises(ValueError, match="a must be a model: it runs again on the numbers of b"):
         tc.compare(recorder.record_onnx(model, x), copy, x)
+    for scale in (0, -0.5, np.nan, np.inf):
+        (step,) = (tensor for tensor in copy.graph.initializer if tensor.name == "s1")
+        step.CopyFrom(onnx.numpy_helper.from_array(np.float32(scale), "s1"))
+        with pytest.raises(ValueError, match=f"positive and finite scales; that of 'q1' is {float(scale)}"):
+            tc.compare(model, copy, x)
+    copy = nets.quantized_model(layers, nets.scales(layers, x))
     other = keras.Sequential([keras.Input((5,)), keras.layers.Dense(7)])
     with pytest.raises(ValueError, match="no activation of b resembles"):
         tc.compare(other, copy, (np.ones((1, 5), "float32"), x))

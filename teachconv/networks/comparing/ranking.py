@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...support import tables
-from ...support.errors import ArgumentError
+from ...support.errors import ArgumentError, brief
 from ...support.progress import say
 from ..reading import LAYOUT, NORM, STORED, Layer, arrays_in, quantization_of
 from ..walking import INPUT, Network, framework_of, returned_by
@@ -159,6 +159,10 @@ def ranked(first: Network, second: Network) -> QuantizedComparison:
     if framework_of(first.model) == "recording":
         raise ArgumentError("a must be a model: it runs again on the numbers of b, which a recording cannot")
     found, matches = _tensors(second), dict[int, Tensor]()
+    for tensor in found:
+        if not 0 < tensor.scale < np.inf:
+            name = brief(tensor.name)
+            raise ArgumentError(f"b must have positive and finite scales; that of {name} is {tensor.scale}")
     ends = [n for n, layer in enumerate(first.layers) if layer.op_type != LAYOUT and layer.output is not None]
     results = {number: output_of(first, number) for number in (INPUT, *ends)}
     while matches.keys() < (more := _matched(first, results, found)).keys():
@@ -218,10 +222,10 @@ def _matched(network: Network, results: Mapping[int, np.ndarray], found: list[Te
     """Return the activations by the numbers of their layers, in the layout of these layers' results."""
     ways: list[tuple[float, int, int, Arrange]] = []
     for number, one in results.items():
-        same = [at for at, tensor in enumerate(found) if tensor.integers.size == one.size]
+        same = [at for at, tensor in enumerate(found) if tensor.integers.size == one.size > 0]
         ways += [(likeness, number, at, view) for at in same for likeness, view in _alike(one, found[at])]
     # of layers that it resembles as much, the last is the activation's: a ReLU, not the convolution before it
-    ways = [way for way in sorted(ways, key=lambda way: way[:3], reverse=True) if way[0] >= _ALIKE]
+    ways.sort(key=lambda way: way[:3], reverse=True)
     matches, taken = dict[int, Tensor](), set[int]()
     for _, number, at, view in (*ways, *_by_order(network, found)):
         if number not in matches and at not in taken:
@@ -232,7 +236,7 @@ def _matched(network: Network, results: Mapping[int, np.ndarray], found: list[Te
 
 
 def _alike(one: np.ndarray, tensor: Tensor) -> Iterator[tuple[float, Arrange]]:
-    """Yield the likely layouts in which an activation resembles an array, and how much, 1 for equal numbers.
+    """Yield how much an activation resembles an array, 1 for equal numbers, in the layouts where it does.
 
     The array is clamped as the activation is: one that saturates still resembles what is right. The measure
     is the concordance correlation of L. I-K. Lin, Biometrics 45 (1989).
@@ -243,8 +247,9 @@ def _alike(one: np.ndarray, tensor: Tensor) -> Iterator[tuple[float, Arrange]]:
         values = view(tensor.integers)
         few = tensor.real(values[np.unravel_index(places, values.shape)])
         spread = some.var() + few.var() + (some.mean() - few.mean()) ** 2
-        if spread:
-            yield round(2 * float(np.cov(some, few, bias=True)[0, 1] / spread), 2), view
+        likeness = round(2 * float(np.cov(some, few, bias=True)[0, 1] / spread), 2)
+        if likeness >= _ALIKE:  # not NaN
+            yield likeness, view
 
 
 def _by_order(network: Network, found: list[Tensor]) -> Iterator[tuple[float, int, int, Arrange]]:
@@ -286,8 +291,7 @@ def _sqnr_of_output(first: Network, second: Network) -> float:
     theirs = list[np.ndarray]()
     for value, makers in second.returned.values():
         facts = second.layers[makers[-1]].quantization if makers and makers[-1] != INPUT else None
-        is_stored = facts is not None and value.dtype in STORED
-        theirs += arrays_in([(value.astype(float) - facts[1]) * facts[0] if facts and is_stored else value])
+        theirs += arrays_in([(value.astype(float) - facts[1]) * facts[0] if facts else value])
     ours, theirs = (sorted(side, key=np.size) for side in (first.outputs(), theirs))
     if [*map(np.size, ours)] != [*map(np.size, theirs)]:
         shapes = ([list(np.shape(each)) for each in side] for side in (ours, theirs))
@@ -369,14 +373,11 @@ def _why(
         words = f"its result is {tables.number(row.rms_steps)} steps off, more than rounding it gives"
         if not any(layer.weights is not None for layer in part):
             return "arithmetic", words
-        sides = (
-            np.moveaxis(each, part[-1].axis, 0).reshape(right.shape[part[-1].axis], -1)
-            for each in (right, error)
-        )
+        count = right.shape[axis := part[-1].axis]
+        sides = (np.moveaxis(each, axis, 0).reshape(count, -1) for each in (right, error))
         channels = [decibels(*pair) for pair in zip(*sides, strict=True) if pair[0].any() and pair[1].any()]
-        words += f"; of its channels the SQNR is {min(channels):.3g} to {max(channels):.3g} dB" * bool(
-            channels
-        )
+        if channels:
+            words += f"; of its channels the SQNR is {min(channels):.3g} to {max(channels):.3g} dB"
         return "weights", f"its weights or bias: {words}"
     if needed < row.scale / 4:
         words = f"its results take {needed / row.scale:.0%} of the range"
