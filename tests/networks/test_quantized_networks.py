@@ -85,7 +85,7 @@ def test_a_cell_beyond_the_largest_integer_is_saturated_and_one_at_it_is_not():
     found = tc.compare(model, recorded_copy(x, 1, 125, [127, 127, 123, 126]), x)
     row = found.layers[0]
     assert (row.code, row.saturated, row.rms_steps, row.most_steps) == ("saturation", 0.25, 1, 2)
-    assert "25.0% of its cells are beyond 127, which stands for 2, and its results reach 4" in row.reason
+    assert "25% of its cells are beyond 127, which stands for 2, and its results reach 4" in row.reason
     assert "its scale must be 2 to hold them" in row.reason
 
 

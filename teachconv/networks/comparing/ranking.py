@@ -113,9 +113,9 @@ class QuantizedComparison(tables.Report):
             (
                 row.name,
                 row.op_type,
-                "" if row.share is None else f"{row.share:.0%}",
+                "" if row.share is None else f"{tables.number(round(100 * row.share))}%",
                 *map(tables.number, (row.sqnr, row.total_sqnr, row.rms_steps, row.most_steps)),
-                f"{row.saturated:.1%}",
+                f"{tables.number(100 * row.saturated)}%",
                 row.code,
             )
             for row in self.layers
@@ -363,9 +363,8 @@ def _why(
     needed = max(float(end / span) for end, span in zip(ends, spans, strict=True) if span)
     if sum(lost) > 0.5:
         at = int(lost[1] > lost[0])
-        words = (
-            f"it saturates: {row.saturated:.1%} of its cells are beyond {tensor.limits[at]}, which stands for"
-        )
+        cells = f"{tables.number(100 * row.saturated)}% of its cells"
+        words = f"it saturates: {cells} are beyond {tensor.limits[at]}, which stands for"
         words += f" {spans[at] * row.scale:.3g}, and its results reach {ends[at]:.3g}"
         cure = f"in place of {row.scale:.3g} its scale must be {needed:.3g} to hold them"
         return "saturation", f"{words}; {cure if spans[at] else 'its zero point leaves no integers there'}"
