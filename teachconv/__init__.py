@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .inspection.tracing import Trace, trace
     from .networks.comparing.models import Comparison, compare
     from .networks.comparing.parting import LayerRow
+    from .networks.comparing.ranking import QuantizedComparison, QuantizedLayer
     from .networks.handing import translate
     from .running.planning import Plan, plan
     from .running.streaming import Stream, stream
@@ -102,6 +103,8 @@ __all__ = [
     "OnnxNode",
     "Plan",
     "Playground",
+    "QuantizedComparison",
+    "QuantizedLayer",
     "ReceptiveField",
     "SourceChain",
     "Stream",
@@ -185,6 +188,7 @@ _MODULES = {
 _NAMES = {
     "networks.comparing.models": ("Comparison", "compare"),
     "networks.comparing.parting": ("LayerRow",),
+    "networks.comparing.ranking": ("QuantizedComparison", "QuantizedLayer"),
     "dialects.onnx_export": ("to_onnx",),
     "explorer": ("Explorer", "explore", "Playground", "playground"),
     "graph": ("function",),

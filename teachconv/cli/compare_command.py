@@ -6,8 +6,10 @@ import argparse
 import json
 from dataclasses import asdict
 from math import isfinite
+from typing import Any
 
 from ..networks.comparing.models import Comparison, compare
+from ..networks.comparing.ranking import QuantizedComparison
 from ..support.files import read_npy
 from .output import show
 
@@ -23,18 +25,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the comparison; exit status 1 where it fails, or something could not be judged."""
+    """Print the comparison; exit status 1 where it fails, or something could not be judged.
+
+    A float model beside its quantized copy is not judged, but ranked: its exit status is 0.
+    """
     found = compare(arguments.a, arguments.b, read_npy(arguments.input) if arguments.input else None)
     show(_json(found) if arguments.json else found)
-    return 0 if found.passed else 1
+    return 0 if found.passed or isinstance(found, QuantizedComparison) else 1
 
 
-def _json(found: Comparison) -> str:
-    """The rows with the names of their attributes; an error without a number is null."""
-    rows = [asdict(row) | {"passed": row.passed} for row in (*found.layers, found.returned)]
-    for row in rows:
-        row["bound_fraction"] = row["bound_fraction"] if isfinite(row["bound_fraction"]) else None
-    return json.dumps(
-        {"passed": found.passed, "frameworks": found.frameworks, "layers": rows[:-1], "returned": rows[-1]},
-        indent=1,
-    )
+def _json(found: Comparison | QuantizedComparison) -> str:
+    """The rows with the names of their attributes; a number that is not finite is null."""
+    facts: dict[str, Any] = {"passed": found.passed, "frameworks": found.frameworks}
+    if isinstance(found, QuantizedComparison):
+        facts |= {**_finite(found), "layers": [_finite(row) for row in found.layers]}
+    else:
+        rows = [_finite(row) | {"passed": row.passed} for row in (*found.layers, found.returned)]
+        facts |= {"layers": rows[:-1], "returned": rows[-1]}
+    return json.dumps(facts, indent=1)
+
+
+def _finite(row: Any) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not isfinite(value) else value
+        for name, value in asdict(row).items()
+    }

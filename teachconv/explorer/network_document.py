@@ -68,6 +68,11 @@ class NetworkDocument:
         self.network = network
         self.scales = scales or largest(network)
         self.columns: list[dict[str, Any]] = []
+        self._dtypes = {str(_output(layer).dtype) for layer in network.layers if layer.computes}
+        if not self._dtypes < {"float32", "float64"}:
+            raise ArgumentError(
+                f"a network must compute in float32 or in float64; got {sorted(self._dtypes)}"
+            )
         self._place: dict[int | None, int] = {INPUT: 0}  # of each layer, its column
         self._users = [
             sum(number in {*map(_last, other.sources)} for other in network.layers)
@@ -87,9 +92,6 @@ class NetworkDocument:
     def data(self) -> dict[str, Any]:
         """Return the document."""
         network = self.network
-        dtypes = {str(_output(layer).dtype) for layer in network.layers if layer.computes}
-        if not dtypes < {"float32", "float64"}:
-            raise ArgumentError(f"a network must compute in float32 or in float64; got {sorted(dtypes)}")
         arrays = [value for value in network.returned.values() if isinstance(value[0], np.ndarray)]
         scores, makers = arrays[0]
         answer = self._place.get(_last(makers), 0)
@@ -98,7 +100,7 @@ class NetworkDocument:
             "framework": network.framework,
             "columns": self.columns,
             "input": packed(_cells(network.x, network.axis)),
-            "dtype": dtypes.pop(),
+            "dtype": next(iter(self._dtypes)),
             "answer": answer if is_answer else None,
             "returned": packed(scores.reshape(-1)) if is_answer else None,
             "outputs": len(arrays),

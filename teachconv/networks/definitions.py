@@ -187,6 +187,18 @@ def pad(x: np.ndarray, *, sides: Pads, mode: str, value: float) -> Defined:
     return Defined(_wide(PadCall("pad", mode, mode, x.shape, sides, value)(x)))
 
 
+def quantized(x: np.ndarray, *, scale: Any, zero_point: Any, dtype: str) -> Defined:
+    """Return x / scale in float32, rounded half to even, plus zero_point, in the limits of a type."""
+    limits = np.iinfo(dtype)
+    return Defined(np.clip(np.rint(np.float32(x) / scale) + zero_point, limits.min, limits.max))
+
+
+def dequantized(x: np.ndarray, *, scale: Any, zero_point: Any) -> Defined:
+    """Return the numbers that integers stand for: (x - zero_point) * scale."""
+    value = (_wide(x) - zero_point) * scale
+    return Defined(value, np.abs(value), 2)
+
+
 def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
     """Return arrays one after the other along an axis."""
     return Defined(np.concatenate([*map(_wide, arrays)], axis))

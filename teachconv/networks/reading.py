@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import quantized
 from ..core.kinds import layout_of
 from ..dialects import keras, onnx, torch
 from ..running import nn_ops
@@ -26,6 +27,7 @@ from . import definitions
 
 NORM = "batch norm"
 LAYOUT = "layout"  # the kind of layers that change no number
+STORED = ("int8", "uint8", "int16", "uint16")  # types of integers that stand for numbers
 Entry = Mapping[str, Any]
 Facts = dict[str, Any]  # the attributes of a layer that its word determines
 
@@ -54,6 +56,7 @@ class Layer:
         makers: of each input, the layers whose output that is, or `walking.INPUT`, first to last; none if
             that was not seen.
         sources: the same, but layers that move numbers and zeros around an input are passed over.
+        quantization: the scale and the zero point of an output of integers that stand for numbers, or None.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Layer:
     call: int = 0
     makers: tuple[tuple[int, ...], ...] = ()
     sources: tuple[frozenset[int], ...] = ()
+    quantization: tuple[float, int] | None = None
 
     @property
     def computes(self) -> bool:
@@ -114,7 +118,8 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     }
     reader = _READERS.get((framework, word), _READERS.get(("", word.lower())))
     if framework == "tflite" and arrays and arrays[0].dtype.kind != "f":  # integers that stand for numbers
-        reader, word = None, f"{word} of {arrays[0].dtype}"
+        reader = _of_integers if reader is _tflite else reader if reader is _moved else None
+        reader, word = reader or _OF_INTEGERS.get(word), f"{word} of {arrays[0].dtype}"
     number = None  # in place of an array: only a damaged recording has that
     # a form that is not read here is a layer without an op
     with suppress(AttributeError, TypeError, ValueError, KeyError, IndexError):
@@ -127,7 +132,28 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     if number is not None:
         raise TypeError(f"the input of {brief(entry['name'])} must be an array; got {number}")
     facts["inputs"] = tuple(facts["inputs"])
-    return Layer(entry["name"], framework, word, error=entry.get("error", ""), **facts)
+    error, own = entry.get("error", ""), quantization_of(entry)
+    return Layer(entry["name"], framework, word, error=error, quantization=own, **facts)
+
+
+def quantization_of(entry: Entry, place: int = -1) -> tuple[float, int] | None:
+    """Return the scale and the zero point of an output of integers, or None if a call does not have them.
+
+    Args:
+        entry: the call.
+        place: of an array among the arguments of a TFLite operator, in place of its output.
+    """
+    word, args = entry["word"], entry["args"]
+    if entry["framework"] == "tflite":
+        found = (entry["kwargs"].get("quantization") or [None])[place]
+    elif word.startswith(("QuantizeLinear", "QLinear", "QGemm")):  # they end in those of the result
+        found = args[{"QuantizeLinear": 1, "QLinearConcat": 0, "QLinearConv": 6}.get(word, len(args) - 2) :]
+    else:
+        found = None
+    if not found or np.size(found[0]) != 1:  # an activation has one scale
+        return None
+    zero = found[1] if len(found) > 1 and found[1] is not None else 0
+    return float(np.ravel(found[0])[0]), int(np.ravel(zero)[0])
 
 
 def arrays_in(value: Any) -> list[np.ndarray]:
@@ -261,6 +287,71 @@ def _tflite(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     kernel = kernel.reshape(*kernel.shape[1:3], x.shape[-1], -1) if deep else kernel.transpose(1, 2, 3, 0)
     given |= {"kernel": kernel, "dilation_rate": (said["dilationHFactor"], said["dilationWFactor"])}
     return _keras_convolution({**entry, "said": given, "word": "Depthwise" * deep}, arrays)
+
+
+def _of_integers(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A convolution or pool of TFLite's integers, by the kernels that `recorder` runs."""
+    said, word = entry["said"], entry["word"]
+    facts = _dense(entry, arrays) if word == "FULLY_CONNECTED" else _tflite(entry, arrays)
+    given, stored, activation = facts["arguments"], said["quantization"], said["activation"].lower()
+    numbers: Facts = {"scheme": "tflite_builtin", "activation": None if activation == "none" else activation}
+    for name, (scales, zeros) in (("x", stored[2 * (word == "TRANSPOSE_CONV")]), ("y", stored[-1])):
+        numbers |= {f"{name}_scale": scales[0], f"{name}_zero_point": zeros[0]}
+    if "POOL" in word:
+        given = {
+            "ksize": given["pool_size"],
+            "strides": given["strides"],
+            "padding": given["padding"].upper(),
+        }
+        if "AVERAGE" in word:
+            return facts | {"op": quantized.avg_pool, "arguments": given | numbers}
+        return facts | {"op": quantized.max_pool, "arguments": given} if activation == "none" else {}
+    bias, scales = facts.pop("bias"), np.squeeze(np.float32(stored[1][0]))
+    if word == "FULLY_CONNECTED" and arrays[0].dtype == np.int16:  # which is rounded once, whatever its bias
+        bias = np.zeros(len(entry["args"][1]), np.int32) if bias is None else bias.astype(np.int32)
+        numbers["scheme"] = "tflite_single"
+    given = {"w": given.pop("filters"), "bias": bias, "w_scale": scales, **given, **numbers}
+    return facts | {"op": getattr(quantized, facts["op"].__name__), "arguments": given}
+
+
+def _qlinear_conv(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """ONNX's convolution of integers."""
+    x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, *bias = entry["args"]
+    axes = nn_ops.call_of(onnx.conv, (x.astype("float32"), w.astype("float32")), dict(entry["kwargs"]))[
+        0
+    ].geometry.axes
+    given = {
+        "w": w.transpose(*range(2, w.ndim), 1, 0),
+        "bias": bias[0] if bias else None,
+        **{"x_scale": float(np.ravel(x_scale)[0]), "x_zero_point": int(np.ravel(x_zero)[0])},
+        **{"y_scale": float(np.ravel(y_scale)[0]), "y_zero_point": int(np.ravel(y_zero)[0])},
+        **{"w_scale": np.squeeze(w_scale), "w_zero_point": np.squeeze(w_zero), "scheme": "onnx"},
+        "strides": [axis.stride for axis in axes],
+        "dilations": [axis.dilation for axis in axes],
+        "padding": [(0, 0), (0, 0), *((axis.pad_before, axis.pad_after) for axis in axes)],
+        "data_format": "NC" + layout_of("input", w.ndim - 2)[1:-1],
+    }
+    op = getattr(quantized, f"conv{w.ndim - 2}d")
+    return {"op_type": "convolution", "inputs": [x], "op": op, "arguments": given}
+
+
+def _quantize(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """Numbers that are rounded to integers, or integers that are read as numbers."""
+    said, is_back = entry["said"], "dequantize" in entry["word"].lower()
+    stored = said["quantization"][0 if is_back else -1] if "quantization" in said else entry["args"][1:]
+    scale, zero = np.float32(stored[0]), np.int64(stored[1] if len(stored) > 1 else 0)
+    if said.get("block_size"):
+        return {}
+    given: Facts = {"scale": scale, "zero_point": zero}
+    if scale.size > 1:
+        shape = [-1 if n == said.get("axis", 1) % arrays[0].ndim else 1 for n in range(arrays[0].ndim)]
+        given = {name: np.broadcast_to(each, scale.shape).reshape(shape) for name, each in given.items()}
+    else:
+        given = {name: each.item() for name, each in given.items()}
+    if is_back:
+        return {"op_type": "dequantize", "op": definitions.dequantized, "arguments": given}
+    given["dtype"] = entry["output"].dtype.name
+    return {"op_type": "quantize", "op": definitions.quantized, "arguments": given}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -596,6 +687,8 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
     ("linear", "dense", "gemm", "matmul", "fully_connected"): _dense,
     ("mean", "reducemean", "globalaveragepool", "globalmaxpool"): _whole,
+    ("quantize", "quantizelinear", "dequantizelinear"): _quantize,
+    ("qlinearconv",): _qlinear_conv,
     ("conv_2d", "depthwise_conv_2d", "transpose_conv", "max_pool_2d", "average_pool_2d"): _tflite,
 }
 for _rank in "123":
@@ -625,3 +718,4 @@ for _rank in "123":
         ("torch", f"avg_pool{_rank}d"): ("average pool", getattr(torch, f"avg_pool{_rank}d")),
     }
 _READERS |= {key: partial(_dialect, *found) for key, found in _OF_FRAMEWORKS.items()}
+_OF_INTEGERS: dict[str, _Reader] = {"FULLY_CONNECTED": _of_integers, "DEQUANTIZE": _quantize}

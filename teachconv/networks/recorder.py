@@ -16,7 +16,10 @@ PyTorch's hooks and Keras' base class are changed while a recording runs. So one
 other, and calls of other threads are not recorded.
 
 ``instead``, arrays by the number of a call, replaces the results of those calls: the rest of the model runs
-on them.
+on them. The arrays of ``added`` are added to results. Such a call's own result is its ``computed``.
+
+Of a quantized TFLite file, a call has the ``quantization`` of each argument and of its output: scales and
+zero points, which are empty for floats.
 """
 
 from __future__ import annotations
@@ -41,14 +44,16 @@ Instead = Mapping[int, np.ndarray]
 _ALONE = RLock()  # held by the recording that has changed a framework
 
 
-def record_torch(model: Any, x: Any, instead: Instead | None = None) -> Recording:
+def record_torch(
+    model: Any, x: Any, instead: Instead | None = None, added: Instead | None = None
+) -> Recording:
     """Return what a ``torch.nn.Module`` computes for an array: modules, functions and operators."""
     import torch
     from torch.nn.modules import module as hooks
     from torch.overrides import TorchFunctionMode
 
     names = {module: name for name, module in model.named_modules()}
-    calls, inside, own = _Calls("torch", instead), [""], get_ident()
+    calls, inside, own = _Calls("torch", instead, added), [""], get_ident()
 
     class Recorder(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -77,7 +82,9 @@ def record_torch(model: Any, x: Any, instead: Instead | None = None) -> Recordin
 _TORCH = {"iadd": "add", "radd": "add", "imul": "mul", "rmul": "mul", "concat": "cat", "concatenate": "cat"}
 
 
-def record_keras(model: Any, x: Any, instead: Instead | None = None) -> Recording:
+def record_keras(
+    model: Any, x: Any, instead: Instead | None = None, added: Instead | None = None
+) -> Recording:
     """Return what a Keras model computes for an array: its layers, and operators on its symbolic tensors.
 
     Operators in the ``call`` of a class of your own are not recorded.
@@ -87,7 +94,7 @@ def record_keras(model: Any, x: Any, instead: Instead | None = None) -> Recordin
         for cls in reversed(type(model).__mro__)
         if cls.__module__.startswith(("keras.", "teachconv.")) and "__call__" in vars(cls)
     )
-    calls, own = _Calls(base.__module__.partition(".")[0], instead), get_ident()
+    calls, own = _Calls(base.__module__.partition(".")[0], instead, added), get_ident()
     inside: list[Any] = []  # layers call operations of Keras, which are part of them
 
     def record(layer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -157,6 +164,7 @@ def record_onnx(
     model: Any,
     x: Any,
     instead: Instead | None = None,
+    added: Instead | None = None,
     run: Callable[[Any, Mapping[str, np.ndarray]], Mapping[str, Any]] | None = None,
 ) -> Recording:
     """Return what an ONNX file or ``ModelProto`` computes for an array: its nodes.
@@ -174,11 +182,18 @@ def record_onnx(
     known = {info.name: info for info in (*inferred, *graph.output)}
     values, error, nodes, ends = values | feeds, "", list(graph.node), [info.name for info in graph.output]
     real = [node for node in graph.node for _ in _recorded(node)]
-    for number, array in (instead or {}).items():
-        tensor = onnx.numpy_helper.from_array(np.array(array), f"instead of {real[number].output[0]}")
-        graph.initializer.append(tensor)
-        values[tensor.name] = np.array(array)
-        real[number].CopyFrom(onnx.helper.make_node("Identity", [tensor.name], real[number].output[:1]))
+    own: dict[str, str] = {}  # by the name of what is computed, that of the result
+    for number, array in {**(instead or {}), **(added or {})}.items():
+        node, name = real[number], real[number].output[0]
+        node.output[0], is_sum = f"{name} as computed", number in (added or {})
+        graph.initializer.append(onnx.numpy_helper.from_array(np.array(array), f"array for {name}"))
+        given = [node.output[0]] * is_sum + [f"array for {name}"]
+        made = onnx.helper.make_node("Add" if is_sum else "Identity", given, [name])
+        nodes.insert(nodes.index(node) + 1, made)
+        own[node.output[0]] = name
+    nodes = [copy(node) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(nodes)
     for count in range(len(nodes), 0, -1):  # where a node cannot run, those before it
         del graph.node[count:], graph.output[:]
         there = dict.fromkeys(
@@ -195,10 +210,13 @@ def record_onnx(
     with calls.recorded(x):
         for node in nodes[: count + bool(error)]:
             settings = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
-            name, found = node.name or node.output[0], [values.get(name) for name in node.input]
+            found = [values.get(name) for name in node.input]
             failed = error if node is nodes[min(count, len(nodes) - 1)] else ""
-            for output in _recorded(node):
-                calls.add(calls.entry(name, node.op_type, found, settings), values.get(output), failed)
+            for output in [name for name in _recorded(node) if name not in own.values()]:
+                name = node.name or own.get(node.output[0], node.output[0])
+                entry = calls.entry(name, node.op_type, found, settings)
+                entry |= {"computed": calls.keep(values.get(output))} if output in own else {}
+                calls.add(entry, values.get(own.get(output, output)), failed)
         calls.returned = [values.get(name) for name in ends]
     return calls.made
 
@@ -223,10 +241,13 @@ def _onnxruntime(model: Any, feeds: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return dict(zip(names, session.run(names, dict(feeds)), strict=True))
 
 
-def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recording:
+def record_tflite(
+    model: Any, x: Any, instead: Instead | None = None, added: Instead | None = None
+) -> Recording:
     """Return what a TFLite file computes for an array: its operators.
 
-    An activation that an operator contains is one of its own here.
+    An activation that an operator of floats contains is one of its own here. A file that takes integers gets
+    an array of floats rounded to its scale.
     """
     import flatbuffers
     from ai_edge_litert import interpreter, schema_py_generated
@@ -238,20 +259,24 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
     words = {number: word for word, number in vars(schema.BuiltinOperator).items() if word[0] != "_"}
     kinds = {number: word for word, number in vars(schema.ActivationFunctionType).items()}
     operators: list[Any] = []
+
+    def added_operator(word: str, inputs: list[int], outputs: list[int]) -> Any:
+        code, operator = schema.OperatorCodeT(), schema.OperatorT()
+        code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, word)
+        operator.opcodeIndex, operator.inputs, operator.outputs = len(whole.operatorCodes), inputs, outputs
+        whole.operatorCodes.append(code)
+        return operator
+
     for operator in graph.operators:
         operators.append(operator)
         word = kinds[getattr(operator.builtinOptions, "fusedActivationFunction", 0)]
-        if word in words.values():
-            code, after = schema.OperatorCodeT(), schema.OperatorT()
-            code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, word)
-            before = copy(graph.tensors[operator.outputs[0]])
+        before = copy(graph.tensors[operator.outputs[0]])
+        if word in words.values() and before.type == schema.TensorType.FLOAT32:
             before.name = before.name.split(b";")[0] + b" before " + word.encode()
-            after.opcodeIndex, after.inputs = len(whole.operatorCodes), [len(graph.tensors)]
-            after.outputs, operator.outputs = operator.outputs, after.inputs
+            operators.append(added_operator(word, [len(graph.tensors)], operator.outputs))
+            operator.outputs = operators[-1].inputs
             operator.builtinOptions.fusedActivationFunction = 0
-            whole.operatorCodes.append(code)
             graph.tensors.append(before)
-            operators.append(after)
     seen, recorded = {graph.inputs[0]}, list[tuple[str, list[Any]]]()
     for operator in operators:
         code = whole.operatorCodes[operator.opcodeIndex]
@@ -264,9 +289,25 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
         is_dilation = kinds_of[::2] == ("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")
         if is_dilation and getattr(parts[1][0].builtinOptions, "strideH", 0) == 1:
             recorded[-3:] = [(kinds_of[1], [each for part in parts for each in part])]
-    given = {graph.inputs[0]: x, **{recorded[at][1][-1].outputs[0]: y for at, y in (instead or {}).items()}}
-    graph.inputs = [*given]  # a result that is replaced is fed as an input
-    graph.operators = [each for each in operators if not {*given} & {*each.outputs}]
+    steps = [
+        (word, group, at)
+        for word, group in recorded
+        for at in group[-1].outputs[: None if word.lower() in _SPLITS else 1]
+    ]
+    start, own = graph.inputs[0], dict[int, int]()
+    given = {start: np.array(x)}
+    for number, array in {**(instead or {}), **(added or {})}.items():
+        _, (*_, last), at = steps[number]
+        own[at], is_sum = len(graph.tensors), number in (added or {})
+        last.outputs = [own[at] if output == at else output for output in last.outputs]
+        graph.tensors += [copy(graph.tensors[at]), copy(graph.tensors[at])]  # of the second an input is added
+        given[own[at] + 1 if is_sum else at] = array
+        if is_sum:
+            total = added_operator("ADD", [own[at], own[at] + 1], [at])
+            total.builtinOptionsType = schema.BuiltinOptions.AddOptions
+            total.builtinOptions = schema.AddOptionsT()
+            operators.insert(next(n for n, each in enumerate(operators) if each is last) + 1, total)
+    graph.inputs, graph.operators = [*given], operators  # an array that takes part is fed as an input
     builder = flatbuffers.Builder(0)
     builder.Finish(whole.Pack(builder), b"TFL3")
     resolver = interpreter.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
@@ -275,14 +316,22 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
         experimental_preserve_all_tensors=True,
         experimental_op_resolver_type=resolver,
     )
+    details = {each["index"]: each for each in runner.get_tensor_details()}
+    numbers = {at: each["quantization_parameters"] for at, each in details.items()}
+    stored = {at: [each["scales"], each["zero_points"]] for at, each in numbers.items()}
+    if stored[start][0].size and given[start].dtype.kind == "f":
+        (scale, zero), limits = stored[start], np.iinfo(details[start]["dtype"])
+        given[start] = np.clip(np.rint(given[start] / scale) + zero, limits.min, limits.max).astype(
+            limits.dtype
+        )
     for at, array in given.items():
         runner.resize_tensor_input(at, np.shape(array))
     runner.allocate_tensors()
     for at, array in given.items():
         runner.set_tensor(at, np.array(array))
     runner.invoke()
-    with calls.recorded(x):
-        for word, (first, *rest) in recorded:
+    with calls.recorded(given[start]):
+        for word, (first, *rest), at in steps:
             operator, last = [first, *rest][len(rest) // 2], [first, *rest][-1]
             said = vars(operator.builtinOptions) if operator.builtinOptions else {}
             if rest:
@@ -290,10 +339,14 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
                 said |= {"dilationHFactor": int(block[0]), "dilationWFactor": int(block[-1])}
                 said |= {"padding": (pads - crops).tolist()}
             inputs = (first.inputs[0], *operator.inputs[1:])
-            arrays = [runner.get_tensor(at) if at >= 0 else None for at in inputs]
+            arrays = [runner.get_tensor(one) if one >= 0 else None for one in inputs]
             name = graph.tensors[last.outputs[0]].name.decode().split(";")[0]
-            for at in last.outputs[: None if word.lower() in _SPLITS else 1]:
-                calls.add(calls.entry(name, word, arrays, said), runner.get_tensor(at))
+            facts = [[each.tolist() for each in stored.get(one, ())] for one in (*inputs, at)]
+            if facts[0][0] or facts[-1][0]:
+                said |= {"quantization": facts, "activation": kinds[said.get("fusedActivationFunction", 0)]}
+            entry = calls.entry(name, word, arrays, said)
+            entry |= {"computed": calls.keep(runner.get_tensor(own[at]))} if at in own else {}
+            calls.add(entry, runner.get_tensor(at))
         calls.returned = [*map(runner.get_tensor, graph.outputs)]
     return calls.made
 
@@ -309,10 +362,11 @@ class _Calls:
     Args:
         framework: of the model.
         instead: what takes the place of the calls' results, by their numbers.
+        added: what is added to results.
     """
 
-    def __init__(self, framework: str, instead: Instead | None = None) -> None:
-        self.framework, self.instead = framework, instead or {}
+    def __init__(self, framework: str, instead: Instead | None = None, added: Instead | None = None) -> None:
+        self.framework, self.instead, self.added = framework, instead or {}, added or {}
         self.made: Recording = []
         self.returned: Any = None  # by the model
         self._kept: dict[Any, tuple[Any, ...]] = {}  # by what an array holds, where it is in the file
@@ -355,8 +409,13 @@ class _Calls:
         parts = result if isinstance(result, (tuple, list)) and result else [result]
         first = parts[0]  # of an LSTM, say
         if hasattr(first, "dtype"):
-            if len(self.made) in self.instead and first is result:
-                first = result = _put(result, self.instead[len(self.made)])
+            number = len(self.made)
+            if number in {**self.instead, **self.added} and first is result:
+                entry = entry | {"computed": self.keep(result)}
+                array = (
+                    self.instead[number] if number in self.instead else _numpy(result) + self.added[number]
+                )
+                first = result = _put(result, array)
             self.add(entry, first)
             for part in parts[1:] if entry["word"].lower() in _SPLITS else []:
                 self.add(entry, part)
@@ -389,7 +448,7 @@ class _Calls:
     def keep(self, value: Any) -> Any:
         """Return a copy of an array of numbers, or where it is in the file; None for anything else."""
         try:
-            found = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+            found = _numpy(value)
         except Exception:  # a framework may raise anything for other types
             return None
         if found.dtype.kind in "OUS" or found.nbytes < _SMALL:
@@ -405,6 +464,10 @@ class _Calls:
 
 # what returns several arrays that are parts of one; each is a call of its own
 _SPLITS = ("split", "chunk", "unbind", "tensor_split", "split_with_sizes", "unpack", "unstack")
+
+
+def _numpy(value: Any) -> np.ndarray:
+    return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
 
 
 def _put(result: Any, array: np.ndarray) -> Any:

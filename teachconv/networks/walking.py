@@ -75,6 +75,30 @@ class Network:
         start = self.calls[-1]["input"]
         return _walked(self.model, start, _record(self.model, start, instead), instead)
 
+    def run_with(
+        self, instead: Mapping[int, np.ndarray], added: Mapping[int, np.ndarray]
+    ) -> recorder.Recording:
+        """Return the recording of another run.
+
+        Args:
+            instead: what takes the place of layers' results, by their numbers, and by `INPUT` of the input.
+            added: what is added to layers' results.
+
+        Raises:
+            ValueError: if the model cannot run with it.
+        """
+        start = self.calls[-1]["input"]
+        x = instead.get(INPUT, start).reshape(start.shape).astype(start.dtype)
+        given: list[dict[int, np.ndarray]] = []
+        for arrays in (instead, added):
+            calls = {self.layers[n].call: array for n, array in arrays.items() if n != INPUT}
+            likes = {call: self.calls[call]["output"] for call in calls}
+            given.append({call: calls[call].reshape(y.shape).astype(y.dtype) for call, y in likes.items()})
+        recording = _record(self.model, x, *given)
+        if recording[-1]["error"]:
+            raise ArgumentError(f"a does not run on the numbers of b: {recording[-1]['error']}")
+        return recording
+
 
 def walk(model: Any, x: Any) -> Network:
     """Run a model on an array, and return its layers.
@@ -154,6 +178,8 @@ def _walked(
         if not seen.layers and arrays and (given is None or _is_cast(given, arrays[0])):
             start = seen.start = arrays[0]
             seen.where[_digest(start)] = [INPUT]
+        if entry["word"] == "DequantizeLinear" and _digest(arrays[0]) not in seen.where:
+            continue  # of stored weights
         called[name] += 1
         name += f" (call {called[name]})" * (called[name] > 1)
         layer = read(entry, lambda array: _digest(array) in seen.where)
@@ -163,7 +189,7 @@ def _walked(
     own = next((layer.axis for layer in seen.layers if layer.op_type in OWN_AXIS), seen.layers[0].axis)
     returned = {
         place: (value, seen.makers(value) if isinstance(value, np.ndarray) else ())
-        for place, value in _returned(recorded)
+        for place, value in returned_by(recorded)
     }
     return Network(
         *(seen.layers[0].framework, tuple(seen.layers), own, model, np.asarray(start), recorded),
@@ -171,7 +197,7 @@ def _walked(
     )
 
 
-def _returned(recorded: recorder.Recording) -> list[tuple[str, Any]]:
+def returned_by(recorded: recorder.Recording) -> list[tuple[str, Any]]:
     """Return what a model returned: places and values."""
     return recorded[-1].get("returned", [("", recorded[-1]["output"])])
 
@@ -197,8 +223,12 @@ class _Seen:
     def add(self, layer: Layer, output: np.ndarray | None) -> None:
         """Add the next layer, merged with those before it that belong to it."""
         layer = self._behind(layer, self._makers(layer.inputs[0])) if layer.inputs else layer
-        sources = tuple(map(self.sources, layer.inputs))
-        self.layers.append(replace(layer, makers=tuple(map(self.makers, layer.inputs)), sources=sources))
+        sources, makers = tuple(map(self.sources, layer.inputs)), tuple(map(self.makers, layer.inputs))
+        if layer.quantization is None and layer.op_type in (LAYOUT, "max pool"):  # they keep it
+            before = {number for each in makers for number in each} - {INPUT}
+            known = (self.layers[number].quantization for number in before)
+            layer = replace(layer, quantization=next(filter(None, known), None))
+        self.layers.append(replace(layer, makers=makers, sources=sources))
         if output is not None:
             self.where.setdefault(_digest(output), []).append(len(self.layers) - 1)
 
@@ -324,7 +354,9 @@ def framework_of(model: Any) -> str:
 _FILES = {".onnx": "onnx", ".npz": "recording", ".tflite": "tflite"}
 
 
-def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> recorder.Recording:
+def _record(
+    model: Any, x: Any, instead: recorder.Instead | None = None, added: recorder.Instead | None = None
+) -> recorder.Recording:
     """Return the recording of a model; raise for anything else, and in training mode."""
     framework = framework_of(model)
     if framework not in (*_FILES.values(),) and not (framework and callable(model)):
@@ -346,18 +378,18 @@ def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> reco
             raise ArgumentError(f"a model must have its weights in memory: {brief(name)} is on meta")
     if framework not in ("onnx", "tflite"):
         run = recorder.record_torch if framework == "torch" else recorder.record_keras
-        return run(model, x, instead)
+        return run(model, x, instead, added)
     try:
         if framework == "tflite":
             check_size(model, "a TFLite file", "a model")
-            return recorder.record_tflite(model, x, instead)
+            return recorder.record_tflite(model, x, instead, added)
         model = onnx_models.load(import_module("onnx"), model)
-        return recorder.record_onnx(model, x, instead)
+        return recorder.record_onnx(model, x, instead, added)
     except ArgumentError:
         raise
     except ImportError as error:
         if error.name == "onnxruntime":
-            return recorder.record_onnx(model, x, instead, run_model)
+            return recorder.record_onnx(model, x, instead, added, run_model)
         words = f"this model needs the package {'onnx' if framework == 'onnx' else 'ai-edge-litert'}"
         raise BackendUnavailable(f"{words}: {plain(error)}") from error
     except Exception as error:  # the packages do not say which types they raise

@@ -162,9 +162,10 @@ def constants(graph: Any) -> dict[str, np.ndarray]:
 def fused(model: Any) -> Any:
     """Return a model with QLinearConv in place of each DequantizeLinear, Conv, QuantizeLinear.
 
-    onnxruntime fuses the three in the same way, so that integers are summed. They stay unfused if another
-    node takes the Conv's result, a zero point is missing, the bias has another scale than the products, or
-    QLinearConv does not have it: integers of other than 8 bits, scales of another type or of blocks.
+    onnxruntime fuses the three in the same way, so that integers are summed; with them a Relu or Clip before
+    QuantizeLinear that changes no number which the integers can stand for. They stay unfused if another node
+    takes the Conv's result, a zero point is missing, the bias is not int32 or has another scale than the
+    products, or onnxruntime's QLinearConv does not have it: other types, scales of blocks.
     """
     known = constants(model.graph)
     nodes, dropped = list(model.graph.node), []
@@ -172,35 +173,56 @@ def fused(model: Any) -> Any:
     taken = [name for node in nodes for name in node.input] + [out.name for out in model.graph.output]
     for at, last in enumerate(nodes):
         conv: Any = makers.get("".join(last.input[:1]))
+        between = [conv] * (getattr(conv, "op_type", "") in ("Relu", "Clip"))
+        for clamp in between:
+            conv = makers.get(clamp.input[0])
         if (last.op_type, getattr(conv, "op_type", "")) != ("QuantizeLinear", "Conv"):
             continue
         parts = [makers.get(name) for name in conv.input]
         x, w, *bias = ([*part.input] if part and part.op_type == "DequantizeLinear" else [] for part in parts)
-        if not all((x, w, *bias)) or taken.count(conv.output[0]) > 1:
+        if not all((x, w, *bias)) or any(taken.count(each.output[0]) > 1 for each in (conv, *between)):
             continue
         if len(operands := [*x, *w, *last.input[1:], *(each[0] for each in bias)]) != 8 + len(bias):
             continue
         scales: list[Any] = [known.get(each[1]) for each in (x, w, last.input, *bias)]
         x_scale, w_scale, y_scale, *b_scale = scales
-        zeros = [known.get(each[2]) for each in (x, w, last.input)]
+        zeros: list[Any] = [known.get(each[2]) for each in (x, w, last.input)]
         fits = all(scale is not None and scale.dtype == np.float32 and scale.ndim < 2 for scale in scales)
-        fits = fits and all(zero is not None and zero.dtype in (np.int8, np.uint8) for zero in zeros)
+        fits = fits and all(zero is not None for zero in zeros)
+        fits = fits and (zeros[0].dtype.name, zeros[1].dtype.name) in SCHEMES["onnx"].types
+        fits = fits and zeros[0].dtype == zeros[2].dtype
         fits = fits and x_scale.size == y_scale.size == 1 and (w_scale.size == 1 or _axis(parts[1]) == 0)
         if not fits or any((x_scale * w_scale != scale).any() for scale in b_scale):
             continue
         if any(np.any(known.get(name, 1)) for each in bias for name in each[2:]):
             continue
+        if any(each[0] in known and known[each[0]].dtype != np.int32 for each in bias):
+            continue
+        if not all(_is_implied(clamp, known, y_scale, zeros[2]) for clamp in between):
+            continue
         made = type(conv)()
         made.CopyFrom(conv)
         made.op_type, made.name = "QLinearConv", conv.name or conv.output[0]
         made.input[:], made.output[:] = operands, last.output[:]
-        dropped.append(conv)
+        dropped += [conv, *between]
         nodes[at] = made
     whole = type(model)()
     whole.CopyFrom(model)
     del whole.graph.node[:]
     whole.graph.node.extend(node for node in nodes if not any(node is other for other in dropped))
     return whole
+
+
+def _is_implied(clamp: Any, known: Mapping[str, np.ndarray], scale: np.ndarray, zero: np.ndarray) -> bool:
+    """Return whether a Relu or Clip changes none of the numbers that quantized integers can stand for."""
+    names = [*clamp.input[1:], "", ""][:2]
+    if clamp.attribute or any(name and name not in known for name in names):
+        return False
+    usual = 0.0 if clamp.op_type == "Relu" else -np.inf, np.inf
+    low, high = (known[name] if name else end for name, end in zip(names, usual, strict=True))
+    limits = np.iinfo(zero.dtype)
+    least, most = (np.float32(limit - int(zero.item())) * scale for limit in (limits.min, limits.max))
+    return bool(low <= least and most <= high)
 
 
 def _axis(node: Any) -> int:

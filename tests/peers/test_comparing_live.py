@@ -216,5 +216,5 @@ def test_a_tflite_file_beside_the_model_that_it_came_from(tmp_path):
         assert row.share == pytest.approx(1, abs=1e-3)  # the rest runs again with this layer's exact result
     convert(maker.parts, optimizations=[tf.lite.Optimize.DEFAULT], representative_dataset=lambda: [[x]] * 3)
     report = tc.compare(path, path, x)
-    assert report.passed is None
-    assert "no definition of CONV_2D of int8 here" in " ".join(row.reason for row in report.layers)
+    assert report.passed, str(report)  # by the bits of int8
+    assert tc.compare(model, path, x).sqnr > 25

@@ -98,6 +98,79 @@ def test_a_conv_between_dequantize_and_quantize_is_one_of_integers_only_where_it
     assert (node.op_type, node.quantized) == ("Conv", None)
 
 
+def qdq(x="uint8", w="int8", y=None, clamp=None, y_zero=0, bias="int32", op_type="Conv"):
+    """A convolution between DequantizeLinear and QuantizeLinear, with float input and output."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    random, y = np.random.default_rng(0), y or x
+    filters = (4, 3, 3, 3) if op_type == "Conv" else (3, 4, 3, 3)
+    scales = {"xs": 0.02, "ws": 0.01, "ys": 0.04} if "8" in x else {"xs": 0.0002, "ws": 0.01, "ys": 0.0004}
+    arrays = {name: np.float32(value) for name, value in scales.items()}
+    arrays |= {"xz": np.array(3, x), "w": random.integers(0, 50, filters).astype(w), "wz": np.array(0, w)}
+    arrays |= {"yz": np.array(y_zero, y), "b": random.integers(-99, 99, 4).astype(bias)}
+    arrays |= {"bs": arrays["xs"] * arrays["ws"], "low": np.float32(0), "high": np.float32(20)}
+    inner = (
+        [helper.make_node(clamp, ["yf", "low", "high"][: 3 if clamp == "Clip" else 1], ["yc"])]
+        if clamp
+        else []
+    )
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]),
+        helper.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["xf"]),
+        helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wf"]),
+        helper.make_node("DequantizeLinear", ["b", "bs"], ["bf"]),
+        helper.make_node(op_type, ["xf", "wf", "bf"], ["yf"], "conv", pads=[1] * 4),
+        *inner,
+        helper.make_node("QuantizeLinear", ["yc" if clamp else "yf", "ys", "yz"], ["yq"]),
+        helper.make_node("DequantizeLinear", ["yq", "ys", "yz"], ["y"]),
+    ]
+    used = {name for node in nodes for name in node.input}
+    stored = [numpy_helper.from_array(np.asarray(arrays[name]), name) for name in used & arrays.keys()]
+    ends = (
+        helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, c, 8, 8]) for n, c in (("x", 3), ("y", 4))
+    )
+    graph = helper.make_graph(nodes, "quantized", *([end] for end in ends), stored)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    return model, random.standard_normal((1, 3, 8, 8)).astype("float32") * np.float32(100 * scales["xs"])
+
+
+@pytest.mark.parametrize(
+    ("facts", "integers"),
+    [
+        ({}, True),
+        ({"x": "int8"}, True),
+        ({"w": "uint8"}, True),
+        ({"x": "int8", "w": "uint8"}, False),  # onnxruntime has no such QLinearConv
+        ({"y": "int8"}, False),  # nor one whose result has another type than x
+        ({"x": "int16"}, False),
+        ({"w": "int16"}, False),
+        ({"x": "int16", "op_type": "ConvTranspose"}, False),
+        ({"op_type": "ConvTranspose"}, False),
+        ({"bias": "int8"}, False),
+        ({"clamp": "Relu"}, True),  # no integer stands for a number below 0
+        ({"clamp": "Relu", "y_zero": 9}, False),
+        ({"clamp": "Relu", "x": "int8", "y_zero": -128}, True),
+        ({"clamp": "Clip"}, True),  # 255 stands for 10.2
+        ({"clamp": "Clip", "y_zero": 1}, False),
+        ({"clamp": "Clip", "x": "int16"}, False),
+    ],
+)
+def test_every_form_that_onnxruntime_accepts_runs_and_is_one_of_integers_where_it_is_there(facts, integers):
+    model, x = qdq(**facts)
+    (node,) = tc.onnx_model(model).nodes
+    assert (node.op_type, node.quantized is not None) == (
+        "QLinearConv" if integers else facts.get("op_type", "Conv"), integers
+    )  # fmt: skip
+    (ours,) = tc.onnx_model(model).run({"x": x}).values()
+    runtime = pytest.importorskip("onnxruntime")
+    assert tc.onnx_model(model, check=True).passed
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (theirs,) = session.run(None, {"x": x})
+    step = 0.04 if "8" in facts.get("y", facts.get("x", "uint8")) else 0.0004
+    assert np.unique(ours).size > 40
+    assert np.abs(ours - theirs).max() <= (0 if integers else 1.001 * step)
+
+
 @pytest.mark.parametrize(
     ("place", "value", "words"),
     [

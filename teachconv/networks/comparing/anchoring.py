@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.dtypes import float_format
 from ...support.errors import ArgumentError
-from ..reading import LAYOUT
+from ..reading import LAYOUT, STORED
 from ..walking import INPUT, Network
 from .judging import relayout
 from .spreading import Errors, Spread, chosen, closure, output_of
@@ -191,7 +191,7 @@ def arranged(one: np.ndarray, other: np.ndarray) -> Arrange | None:
     least = max(half_of_the_digits(one), half_of_the_digits(other))
     places = np.arange(0, one.size, max(1, one.size // _SOME))
     some = one.ravel()[places]
-    for view in _views(one.shape, other.shape):
+    for view in views(one.shape, other.shape):
         values = view(other)
         few = values[np.unravel_index(places, values.shape)]
         if farthest(some, few) <= least and farthest(one, values.reshape(one.shape)) <= least:
@@ -199,23 +199,29 @@ def arranged(one: np.ndarray, other: np.ndarray) -> Arrange | None:
     return None
 
 
-def _views(shape: tuple[int, ...], other: tuple[int, ...]) -> Iterator[Arrange]:
-    """Yield the ways to read an array as one of another shape: its axes in another order, merged or split."""
-    for axes in _orders(len(other)):
+def views(shape: tuple[int, ...], other: tuple[int, ...], likely: bool = False) -> Iterator[Arrange]:
+    """Yield the ways to read an array as one of another shape: its axes in another order, merged or split.
+
+    Args:
+        shape: the shape that is wanted.
+        other: the array's.
+        likely: whether channels only change places as frameworks do it.
+    """
+    for axes in _orders(len(other), likely):
         yield lambda array, axes=axes: array.transpose(axes)  # type: ignore[misc]
-    for axes in _orders(len(shape)):
+    for axes in _orders(len(shape), likely):
         split, back = [shape[axis] for axis in axes], np.argsort(axes)
         yield lambda array, split=split, back=back: array.reshape(split).transpose(back)  # type: ignore[misc]
 
 
-def _orders(rank: int) -> Iterator[tuple[int, ...]]:
+def _orders(rank: int, is_short: bool) -> Iterator[tuple[int, ...]]:
     """Yield orders of axes: first as they are, then with the channels at the other end."""
     plain = tuple(range(rank))
     likely = [plain]
     if rank > 2:
         likely += [(0, *plain[2:], 1), (0, rank - 1, *plain[1:-1])]
     yield from dict.fromkeys(likely)
-    if 1 < rank <= _MOST_AXES:
+    if not is_short and 1 < rank <= _MOST_AXES:
         yield from permutations(plain)
 
 
@@ -233,7 +239,9 @@ def _activations(network: Network) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the numbers of the layers with a result that can be recognised, and that."""
     for number, layer in enumerate(network.layers):
         array = layer.output
-        if array is not None and array.dtype.kind == "f" and array.size and np.ptp(array) != 0:
+        if array is None or array.dtype.kind != "f" and array.dtype not in STORED:
+            continue
+        if array.size and array.min() != array.max():
             yield number, array
 
 

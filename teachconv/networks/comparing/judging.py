@@ -13,6 +13,8 @@ import numpy as np
 
 from ...core.calls import Call
 from ...core.dtypes import float_format
+from ...quantized.calls import OPS
+from ...quantized.explaining import is_quantized
 from ...running import nn_ops
 from ...support.errors import is_one_of, plain
 from ...truth.exact import float64_result
@@ -44,9 +46,13 @@ def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRo
         try:
             if is_one_of(layer.op, WINDOWS):
                 return diff(layer.op, x, **layer.arguments, against={layer.name: got}).rows[0]
-            if layer.op.__module__ == definitions.__name__:
+            if is_quantized(layer.op) or layer.op.__module__ == definitions.__name__:
                 made = layer.op(x, *inputs[1:], **layer.arguments)
-                return definitions.judged(layer.name, got, made, got.dtype)
+                made = definitions.Defined(made) if is_quantized(layer.op) else made
+                row = definitions.judged(layer.name, got, made, got.dtype)
+                if row.passed or layer.op.__name__ not in OPS or got.shape != made.value.shape:
+                    return row
+                return diff(layer.op, x, **layer.arguments, backends=[], against={layer.name: got}).rows[0]
             return _Exact(call_of(layer, x), layer).row(layer.name, "", got)
         except (TypeError, ValueError, IndexError) as error:
             return DiffRow(layer.name, "", None, note=plain(error))
@@ -56,10 +62,11 @@ def exact(layer: Layer, inputs: Sequence[np.ndarray]) -> np.ndarray:
     """Return what a layer computes from an input, rounded from float64, as the layer returns it."""
     assert layer.op is not None
     x = layer.around(inputs[0])
-    if is_one_of(layer.op, WINDOWS):
+    if is_one_of(layer.op, WINDOWS) or is_quantized(layer.op):
         return np.asarray(layer.op(x, **layer.arguments))
     if layer.op.__module__ == definitions.__name__:
-        return np.asarray(layer.op(x, *inputs[1:], **layer.arguments).value.astype(x.dtype))
+        dtype = x.dtype if layer.output is None else layer.output.dtype
+        return np.asarray(layer.op(x, *inputs[1:], **layer.arguments).value.astype(dtype))
     call = call_of(layer, x)
     return call.to_caller(float64_result(call).astype(x.dtype))
 

@@ -18,6 +18,7 @@ from ...support.progress import during, say
 from ..reading import LAYOUT
 from ..walking import Network, arrays_of, dumped, framework_of, walk, walk_beside
 from .parting import NAN, LayerRow, Partings
+from .ranking import QuantizedComparison, ranked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,7 +142,7 @@ def _caused(row: LayerRow) -> str:
     return f" (of the difference at the end it causes {row.share:.0%})"
 
 
-def compare(a: Any, b: Any, x: Any = None) -> Comparison:
+def compare(a: Any, b: Any, x: Any = None) -> Comparison | QuantizedComparison:
     """Compare two models layer by layer: which layer differs first, and why.
 
     Both run on the same input. Each layer is judged on its own input by the exact result of what it says it
@@ -151,6 +152,8 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
     from its layers. Where a segment differs, the first model runs on with the second's numbers, so an early
     mistake does not blur what follows. In the end all arrays are judged that the models return, in nested
     tuples, lists and dictionaries.
+
+    A quantized copy of a float model is not judged: its layers are ranked by what their quantization costs.
 
     Args:
         a: the model that is right: a ``torch.nn.Module``, a Keras model, one of ``teachconv.keras``, an ONNX
@@ -162,7 +165,8 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
 
     Returns:
         A `Comparison`: ``.passed``, ``.first_wrong``, ``.first_parting``, ``.layers``, ``.returned``,
-        ``.unmatched``. It prints as a table whose first line is the verdict.
+        ``.unmatched``. It prints as a table whose first line is the verdict. If ``b`` is quantized and ``a``
+        is not, a `QuantizedComparison`: ``.layers``, the worst first, and ``.sqnr``.
 
     Raises:
         ValueError, TypeError: if a model or ``x`` is none, does not fit the other, or a model is in training
@@ -192,6 +196,13 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
             return _compared(first, dumped(arrays, first))
         say("running the second model")
         second = walk_beside(b, _input(given[0], "x"), first.axis) if beside is None else walk(b, beside)
+        is_first, is_second = (any(layer.quantization for layer in each.layers) for each in (first, second))
+        if is_first and not is_second:
+            raise ArgumentError(
+                "a must be the float model where the other one is quantized; got them swapped"
+            )
+        if is_second and not is_first:
+            return ranked(first, second)
         found = _compared(first, second)
         is_run = "recording" not in (framework_of(a), framework_of(b)) and given[0] is not None
         if not found.passed or not is_run or beside is not None or first.x.dtype.kind != "f":

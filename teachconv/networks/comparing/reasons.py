@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...quantized.explaining import is_quantized
 from ...support.errors import brief, is_one_of
 from ...translation.targets import TARGETS
 from ...translation.translating import translate_call
@@ -97,6 +98,13 @@ def without_effect(ours: Sequence[Layer], theirs: Sequence[Layer]) -> str:
     """Say so if segments that agree have other weights in their one layer that has any, else return ""."""
     sides = [[layer for layer in side if layer.computes] for side in _with_norms_folded(ours, theirs)]
     words = [[layer.op_type for layer in side] for side in sides]
+    for a, b in zip(*sides, strict=True) if words[0] == words[1] else ():
+        if is_quantized(a.op) and is_quantized(b.op):  # other integers may be rounded to the same ones
+            facts = [_facts(layer, layer.inputs[0]) for layer in (a, b)]
+            names = [name for name in facts[0] if not _same(facts[0][name], facts[1].get(name))]
+            said = [f"{_said(b, names, facts[1])}, where {_said(a, names, facts[0])}"] * bool(names)
+            if said := [*said, *_other_weights(a, b, [*b.inputs])]:
+                return f"equal on these inputs; {'; '.join(said)}"
     weighted = [[layer for layer in side if layer.weights is not None] for side in sides]
     plain = {"relu", "max pool", "add", "concatenate", *(layer.op_type for layer in weighted[0])}
     if words[0] != words[1] or not {*words[0]} <= plain or [len(each) for each in weighted] != [1, 1]:
@@ -115,7 +123,7 @@ _ALIKE = 1e-4  # how far weights may be apart, relative to the largest: a file m
 
 def _arrays(layer: Layer) -> list[np.ndarray]:
     """Return the weights of a layer, batch normalisation folded in."""
-    if "convolution" in layer.op_type:
+    if "convolution" in layer.op_type and not is_quantized(layer.op):
         call = call_of(layer, layer.around(layer.inputs[0]))
         return [call.second] if call.bias is None else [call.second, call.bias]
     return [array for array in layer.arguments.values() if isinstance(array, np.ndarray)]
@@ -184,7 +192,7 @@ def _same(one: Any, other: Any) -> bool:
 def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
     """What a layer computes, in the same words for all frameworks, without channels and sizes."""
     facts: dict[str, Any]
-    if layer.op is None or layer.op.__module__ == definitions.__name__:
+    if layer.op is None or is_quantized(layer.op) or layer.op.__module__ == definitions.__name__:
         words = {
             name: value for name, value in layer.arguments.items() if isinstance(value, (int, float, str))
         }
