@@ -365,7 +365,9 @@ WINOGRAD_DW = {  # x, w, padding, dtype, the bytes of a block, and the fewest ti
     "a tile a block": ((2, 5, 4, 2), (3, 3, 2, 3), "SAME", "float64", 1, 1),
     "asymmetric pads": ((2, 6, 5, 5), (3, 3, 5, 2), ((2, 0), (1, 4)), "float32", 1 << 12, 2),
     "crop and pad": ((1, 8, 9, 4), (3, 3, 4, 4), ((-1, 2), (0, -2)), "float16", 1 << 28, 2),
-    "taps that read padding alone": ((2, 1, 1, 3), (3, 3, 3, 2), ((2, 0), (0, 2)), "bfloat16", 1 << 28, 1),
+    "halves": ((2, 5, 6, 3), (3, 3, 3, 2), "SAME", "bfloat16", 1 << 28, 4),
+    "taps that read padding alone": ((2, 2, 2, 3), (3, 3, 3, 2), ((2, 0), (0, 2)), "float32", 1 << 28, 1),
+    "other taps that do": ((2, 2, 2, 3), (3, 3, 3, 2), ((0, 2), (2, 0)), "float32", 1 << 28, 1),
 }
 
 
