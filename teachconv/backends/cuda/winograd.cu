@@ -13,17 +13,17 @@
    that neighbouring threads read and write neighbouring numbers. Tiles are computed in blocks, to bound the size of V and
    M. At stride 1 the input gradient is this same convolution, of dy with the flipped and transposed filter.
 
-   The filter gradient (TILE 2) transposes the law: the sum over images and tiles becomes the depth of the products.
+   The filter gradient (TILE 2) uses the same matrices, and its products sum over the tiles of all images:
 
-                                                                   dw = G' [ sum over images and tiles of (B' d B) * (A dy A') ] G
+     SIZE x SIZE inputs d,  TILE x TILE numbers of dy,  3x3 taps:    dw = G' [ sum of (B' d B) * (A dy A') ] G
 
      transform_input    as above, of x                              V[e][tile][in_channel]
      transform_input    with -DOF_GRADIENT, of dy                   U[e][tile][out_channel]       U = A dy A'
      cuBLAS             16 products for each slice of the tiles     M[e][slice] += V[e]' U[e]
      transform_sums     thread = one (in_channel, out_channel)      9 cells of dw
 
-   The products of a small filter would fill few multiprocessors. So the tiles of a block are cut into slices of equal length,
-   whose products are computed side by side and added at the end. Tiles beyond the last image are zeros.
+   With few channels, 16 products would occupy few multiprocessors. So the tiles of a block are cut into slices of equal length;
+   their products are computed at the same time, and added at the end. Tiles beyond the last image are zeros.
 
    The transforms mix neighbouring cells: an infinity or NaN would spread, and numbers that are too large or too small would
    overflow or lose bits. Both are marked when they are read, and transform_output computes these images by the definition:

@@ -57,19 +57,14 @@ def winograd(job: Job, tile: int) -> None:
         job.kernel("winograd.cu", f"transform_{name}", f"TILE={tile}", kind=name == "output")
         for name in ("filter", "input", "output")
     )
-    channels = g.in_channels, g.out_channels
-    job.launch(to_u, depth * width, "second", *channels, int(is_flipped), *limits, u, marks)
+    job.launch(to_u, depth * width, "second", *g.filters_shape[2:], int(is_flipped), *limits, u, marks)
     job.kept, job.preparing = (u, marks), len(job.steps)
     for first in range(0, count, block):
         n = min(block, count - first)
         span: tuple[Argument | int, ...] = (*tiles, np.int64(first), np.int64(n))
         job.launch(to_v, n * depth, "first", *source, *pads, *span, *limits, v, data_marks, 3)
-        product = Matmul(
-            Matrix(v, (elements, n, depth)),
-            Matrix(u, (elements, depth, width)),
-            Matrix(m, (elements, n, width)),
-        )
-        job.steps.append(product)
+        left, right = Matrix(v, (elements, n, depth)), Matrix(u, (elements, depth, width))
+        job.steps.append(Matmul(left, right, Matrix(m, (elements, n, width))))
         sizes, last = (*source[1:3], *pads, *result[1:]), (job.bias, job.relu, "result")
         operands = job.problem, "first", "second", m, marks, data_marks
         job.launch(from_m, n * width, *operands, *sizes, *span, *last)
@@ -100,9 +95,10 @@ def _filter_gradient(job: Job) -> None:
         job.launch(to_v, slices * depth * g.in_channels, "first", *x, *span, v, x_marks, 0)
         job.launch(to_u, slices * depth * g.out_channels, "second", *dy, *span, u, dy_marks, 0)
         job.steps.append(Matmul(left, right, out, accumulate=first > 0))
-    last = sums, slices, x_marks, dy_marks, "result"
     to_dw = job.kernel("winograd.cu", "transform_sums", "TILE=2")
-    job.launch(to_dw, prod(channels), job.problem, "first", "second", *last)
+    job.launch(
+        to_dw, prod(channels), job.problem, "first", "second", sums, slices, x_marks, dy_marks, "result"
+    )
 
 
 def _limits(job: Job) -> tuple[np.generic, np.generic]:
