@@ -33,6 +33,7 @@ DEPTHWISE = (  # batch, rows and columns, channels, filter, stride, dilation
     (1, 6, 4, (2, 3, 1, 8), 1, 1),
 )
 WINOGRAD = ["TRANSFORM_FILTER", "TRANSFORM_INPUT", *(f"TRANSFORM_OUTPUT {kind}" for kind in KINDS_OF[:2])]
+WINOGRAD_DW = ["TRANSFORM_INPUT TILE=2 OF_GRADIENT", f"TRANSFORM_SUMS {KINDS_OF[2]} TILE=2"]
 
 
 WGMMA = [
@@ -74,7 +75,7 @@ VARIANTS = {  # how each source may be compiled: (dtypes, other macros)
         (("float32",), each([f"WGMMA_GEMM {kind}" for kind in KINDS_OF[:2]], WGMMA)),
         (("float32",), ["ARRANGE_FILTER"]),
     ],
-    "winograd.cu": [(FLOATS, each(WINOGRAD, ["TILE=2", "TILE=4"]))],
+    "winograd.cu": [(FLOATS, each(WINOGRAD, ["TILE=2", "TILE=4"]) + WINOGRAD_DW)],
 }
 # the oldest cards that NVRTC knows, and those that a large machine has; TF32 and bfloat16 on tensor cores, and
 # asynchronous copies, need sm_80

@@ -361,13 +361,16 @@ def _bits_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def _report_redo(job: Schedule, scratch: Mapping[str, Any], redone: int, cells: int) -> None:
     """Record how many cells, or images of Winograd's, were computed by the definition, and why."""
     count, whole, what = redone, cells, "cells"
-    why = "their sums were NaN, as infinity times a zero of the padding is"
+    why = (
+        "infinity, NaN, or numbers out of the range of the transform"
+        if job.algorithm.startswith("winograd")
+        else "their sums were NaN, as infinity times a zero of the padding is"
+    )
     if "data_marks" in scratch:  # winograd.cu explains them
         marks = scratch["data_marks"].get().reshape(-1, 3).T > 0, scratch["filter_marks"].get() > 0
         (bad, some, enough), (bad_w, some_w, enough_w) = marks
         again = bad | (some & ~enough) | bool(bad_w or (some_w and not enough_w))
         count, whole, what = int(again.sum()), again.size, "images"
-        why = "infinity, NaN, or numbers out of the range of the transform"
     if not count:
         return
     with record.stage("choose algorithm again") as stage:

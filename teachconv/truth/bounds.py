@@ -153,6 +153,13 @@ def winograd2(
 ) -> np.ndarray:
     """Bound the error of Winograd's F(2x2, 3x3) for each cell: `winograd` of a filter with one piece.
 
+    In a filter gradient, G' [sum over images and tiles of (B' d B) * (A dy A')] G, a row of B' or A has at
+    most two entries, 1 or -1: one addition, applied twice, in both factors together at most four roundings.
+    With T tiles in all images, a product and at most T - 1 additions follow. A row of G' has at most three
+    entries, and halves are exact: two additions, applied twice, make four. That is gamma_{T+8}, less than
+    gamma_{T+12}. It holds for any order of the T terms, so also where the GPU sums blocks and slices of tiles
+    and cuBLAS cuts them further. Tiles of zeros, which fill the last block, add no rounding.
+
     Arguments and result are those of `winograd`.
     """
     return winograd(kind, first, second, geometry, dtype)

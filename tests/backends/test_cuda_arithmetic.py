@@ -162,7 +162,8 @@ def test_blocks_tiles_and_grids_as_of_large_problems(kernel_folder, small_blocks
     assert not failed
     assert count > 80
     assert not failures(host, ["tensor_gemm"], "float16", "nonfinite", chosen[:4])[0]
-    tiles = ("gemm", "tiled", "registers", "depthwise_filter_gradient")  # these have a block for each tile
+    # these have a block for each tile
+    tiles = ("gemm", "tiled", "registers", "depthwise_filter_gradient", "arrange_filter")
     assert max(grid for name, grid, _ in host.launched if not name.endswith(tiles)) == 3
 
 
@@ -358,6 +359,88 @@ def test_the_images_of_a_batch_are_done_again_one_by_one(kernel_folder):
     assert 0 < np.isnan(got).sum() < got[1].size
 
 
+WINOGRAD_DW = {  # x, w, padding, dtype, the bytes of a block, and the fewest tiles of a slice
+    "one block, one slice": ((2, 8, 6, 8), (3, 3, 8, 16), "SAME", "float32", 1 << 28, 128),
+    "odd sizes, a slice with tiles of zeros": ((3, 7, 5, 3), (3, 3, 3, 5), "SAME", "float32", 1 << 28, 8),
+    "blocks of slices": ((2, 9, 11, 4), (3, 3, 4, 4), "VALID", "float32", 1 << 13, 3),
+    "a tile a block": ((2, 5, 4, 2), (3, 3, 2, 3), "SAME", "float64", 1, 1),
+    "asymmetric pads": ((2, 6, 5, 5), (3, 3, 5, 2), ((2, 0), (1, 4)), "float32", 1 << 12, 2),
+    "crop and pad": ((1, 8, 9, 4), (3, 3, 4, 4), ((-1, 2), (0, -2)), "float16", 1 << 28, 2),
+    "halves": ((2, 5, 6, 3), (3, 3, 3, 2), "SAME", "bfloat16", 1 << 28, 4),
+    "taps that read padding alone": ((2, 2, 2, 3), (3, 3, 3, 2), ((2, 0), (0, 2)), "float32", 1 << 28, 1),
+    "other taps that do": ((2, 2, 2, 3), (3, 3, 3, 2), ((0, 2), (2, 0)), "float32", 1 << 28, 1),
+}
+
+
+@pytest.fixture
+def winograd_dw(kernel_folder, monkeypatch):
+    """The filter gradient by winograd2, for arrays, with blocks and slices of a given size."""
+
+    def run(geometry, x, dy, block_bytes, shortest, algorithm="winograd2", reverse=False):
+        monkeypatch.setattr(winograd, "_BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(winograd, "_SHORTEST", shortest)
+        ladder.schedule.cache_clear()
+        module = host_backend(Host(kernel_folder, reverse))
+        return module.conv2d_backprop_filter(x, dy, geometry, algorithm=algorithm, precision=None)
+
+    yield run
+    ladder.schedule.cache_clear()
+
+
+@pytest.mark.parametrize("case", WINOGRAD_DW.values(), ids=list(WINOGRAD_DW))
+def test_winograd_filter_gradient(case, winograd_dw):
+    """Exact on small integers, within the bound on other numbers; in any order of threads the same bits."""
+    shape, filters, padding, dtype, *how = case
+    g = conv2d_geometry(shape, filters, 1, padding)
+    numpy = backends.get("numpy").conv2d_backprop_filter
+    for data in ("integers", "normal", "scaled", "tiny"):
+        x, dy = (make_array(s, dtype, data, role) for s, role in ((shape, "x"), (g.output_shape, "dy")))
+        wide = [array.astype("float64") for array in (x, dy)]
+        want = numpy(*wide, g, algorithm=None, precision=None)
+        got = winograd_dw(g, x, dy, *how)
+        assert got.tobytes() == winograd_dw(g, x, dy, *how, reverse=True).tobytes()
+        if data == "integers":
+            assert np.array_equal(got, want.astype(dtype))
+        if dtype == "float32":
+            assert (np.abs(got - want) <= bounds.winograd2(FILTER_GRADIENT, x, dy, g, dtype)).all(), data
+        assert (got[want == 0] == 0).all()  # such as taps that read padding alone
+
+
+@pytest.mark.parametrize("number", [np.inf, np.nan, 1e30, 1e-30])
+@pytest.mark.parametrize("where", ["x", "dy"])
+def test_a_filter_gradient_is_done_again_as_a_whole(number, where, winograd_dw):
+    """Its cells sum over the images: one number that a transform would spread is in all of them."""
+    g = conv2d_geometry((3, 7, 6, 4), (3, 3, 4, 5), 1, "SAME")
+    arrays = {
+        role: make_array(shape, "float32", "normal", role)
+        for role, shape in (("x", g.input_shape), ("dy", g.output_shape))
+    }
+    x, dy, array = arrays["x"], arrays["dy"], arrays[where]
+    if number < 1:
+        array *= np.float32(number)
+    else:
+        array[1, 3, 2, 1] = number
+    want = winograd_dw(g, x, dy, 1 << 28, 2, "direct")
+    for block_bytes in (1 << 28, 1 << 12):
+        assert np.array_equal(winograd_dw(g, x, dy, block_bytes, 2), want, equal_nan=True)
+    array[...] = make_array(array.shape, "float32", "normal", "again")
+    assert not np.array_equal(winograd_dw(g, x, dy, 1 << 28, 2), winograd_dw(g, x, dy, 1 << 28, 2, "direct"))
+
+
+def test_the_filter_gradients_of_a_small_filter_fill_the_card():
+    """16 products of 128 x 128 cells are 16 blocks of cuBLAS, so their depth is cut."""
+
+    def product(batch, size, channels):
+        g = conv2d_geometry((batch, size, size, channels), (3, 3, channels, channels), 1, "SAME")
+        scheduled = ladder.schedule(FILTER_GRADIENT, g, "float32", "winograd2", None, False, False)
+        return [step.left.shape for step in scheduled.steps if hasattr(step, "left")]
+
+    assert product(8, 28, 512) == [(16, 1568, 512)]
+    assert product(8, 56, 256) == [(16 * 4, 1568, 256)]
+    assert product(8, 28, 128) == [(16 * 13, 121, 128)]
+    assert product(8, 112, 128) == [(16 * 16, 784, 128)] * 2
+
+
 def test_relu_and_bias(kernel_folder):
     x, w = (
         make_array((1, 5, 6, 4), "float32", "integers", "x"),
@@ -385,7 +468,7 @@ def broken(file, old, new):
 
 
 def test_a_barrier_that_some_threads_miss_is_found(kernel_folder):
-    mistake = broken("depthwise.cu", "    __syncthreads();\n", "    if (lane) __syncthreads();\n")
+    mistake = broken("depthwise.cu", "    __syncthreads();\n", "    if (threadIdx.x) __syncthreads();\n")
     g = conv2d_geometry((1, 4, 4, 3), (3, 3, 1, 3), 1, "SAME")
     x = np.ones(g.input_shape, np.float32)
     with pytest.raises(AssertionError, match="part at a barrier"):

@@ -245,6 +245,23 @@ def test_what_is_done_again_is_said(cupy, xw):
     assert np.array_equal(traced.result, tc.conv2d(x, w, padding="SAME", backend="reference"), equal_nan=True)
 
 
+def test_a_filter_gradient_that_is_done_again_is_said(cupy):
+    x, dy = arrays((2, 6, 5, 3), (2, 6, 5, 4))
+    clean = tc.trace(
+        tc.conv2d_backprop_filter, x, (3, 3, 3, 4), dy, 1, "SAME", backend="cupy", algorithm="winograd2"
+    )
+    assert clean.algorithm == "winograd2"
+    dy[1, 3, 3, 0] = np.inf
+    want = tc.conv2d_backprop_filter(x, (3, 3, 3, 4), dy, 1, "SAME", backend="reference")
+    traced = tc.trace(
+        tc.conv2d_backprop_filter, x, (3, 3, 3, 4), dy, 1, "SAME", backend="cupy", algorithm="winograd2"
+    )
+    assert "108 of 108 cells recomputed by direct: infinity, NaN, or numbers out of the range" in notes(
+        traced
+    )
+    assert np.array_equal(traced.result, want, equal_nan=True)
+
+
 @pytest.mark.parametrize(
     "algorithm", ["tiled", "registers", "im2col", "implicit_gemm", "pipelined_gemm_float32"]
 )

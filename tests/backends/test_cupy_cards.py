@@ -12,7 +12,7 @@ import teachconv as tc
 from teachconv.backends import cupy_backend
 from teachconv.backends.cuda import compiling, ladder, sources
 from teachconv.core.geometry import conv2d_geometry
-from teachconv.core.kinds import FORWARD, INPUT_GRADIENT, KINDS
+from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS
 from teachconv.data.seeded import make_array
 from teachconv.inspection import marks
 from teachconv.running import planning
@@ -84,11 +84,22 @@ def test_the_default_runs_on_the_card(arch, dtype, precision, want):
         (FORWARD, 8, 56, 1, (64, 256), 2, "pipelined_gemm_float32"),
         (FORWARD, 8, 14, 1, (1024, 256), 1, "pipelined_gemm_float32"),
         (INPUT_GRADIENT, 8, 56, 1, (64, 256), 1, "pipelined_gemm_float32"),
+        # 16 * in * out sums are moved for 16 tiles, or for 128
+        (FILTER_GRADIENT, 1, 7, 3, (512, 512), 1, "pipelined_gemm_float32"),
+        (FILTER_GRADIENT, 8, 7, 3, (512, 512), 1, "winograd2"),
+        (FILTER_GRADIENT, 8, 56, 3, (64, 64), 1, "pipelined_gemm_float32"),
+        (FILTER_GRADIENT, 64, 56, 3, (62, 62), 1, "implicit_gemm"),
+        (FILTER_GRADIENT, 8, 28, 3, (512, 512), 1, "winograd2"),
+        (FILTER_GRADIENT, 8, 112, 3, (128, 128), 1, "winograd2"),
+        (FILTER_GRADIENT, 8, 112, 3, (128, 128), 2, "pipelined_gemm_float32"),
     ],
 )
 def test_the_choice_in_float32(kind, batch, size, taps, channels, stride, want):
     g = conv2d_geometry((batch, size, size, channels[0]), (taps, taps, *channels), stride, "SAME")
     assert ladder.choose(kind, g, "float32", None)[0] == want
+    if kind is FILTER_GRADIENT:  # F(4x4, 3x3) has none
+        assert ladder.choose(kind, g, "float32", "fast")[0] == want
+    assert "winograd" not in ladder.choose(kind, g, "float32", "strict")[0]
     if want == "im2col":
         assert ladder.choose(kind, g, "float32", "strict")[0] == want
         assert ladder.choose(kind, g, "float16", None)[0] != want

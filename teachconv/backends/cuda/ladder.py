@@ -197,7 +197,6 @@ ALGORITHMS = (
     Rung(
         "winograd2",
         "F(2x2, 3x3): 16 multiplications instead of 36, and more additions",
-        kinds=(FORWARD, INPUT_GRADIENT),
         dtypes=FLOATS,
         precision="default",
         error="winograd2",
@@ -305,9 +304,9 @@ def choose(
         if "tensor_gemm" in fitting:
             return fitting["tensor_gemm"]  # mark: choice of tensor_gemm
         if "winograd2" in fitting and min(g.in_channels, g.out_channels) >= 32:
-            if precision == "fast":
+            if precision == "fast" and "winograd4" in fitting:
                 return fitting["winograd4"]  # mark: choice of winograd4
-            if "pipelined_gemm_float32" not in fitting or winograd2_pays(g):
+            if winograd2_pays(kind, g) or (not kind.sums_images and "pipelined_gemm_float32" not in fitting):
                 return fitting["winograd2"]  # mark: choice of winograd2
     if kind.gathers and dtype not in _HALVES and g.in_channels < _SHARED and is_one_product(g):
         return fitting["im2col"]  # mark: choice of im2col

@@ -158,7 +158,7 @@ def _fastest(
 
 
 def _cycles(job: Job, choice: tuple[Tile, int, int], chunks: int) -> float:
-    """Estimate how long a choice of tile, splits and so many tiles takes on a large card.
+    """Estimate how long a choice of tile, splits and number of tiles takes on a large card.
 
     The constants are those of an H100, on paper.
 
