@@ -75,7 +75,7 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
 
 
 def blurred(filters: np.ndarray) -> np.ndarray:
-    """Return filters as those that smooth an image: constant, separable, or separable but for the centre.
+    """Return filters as those that smooth an image: constant, separable, or nearly separable.
 
     Args:
         filters: [taps..., in_channels, out_channels].
