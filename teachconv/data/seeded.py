@@ -90,12 +90,12 @@ def blurred(filters: np.ndarray) -> np.ndarray:
         return filters
     rank = filters.ndim - 2
     corner = (slice(0, 1),) * rank
-    kind = int(abs(float(filters.sum())) * 1000) % 4
-    if not kind:
+    way = int(abs(float(filters.sum())) * 1000) % 4
+    if not way:
         return np.broadcast_to(filters[corner], filters.shape).copy()
     made = np.ones_like(filters)
     for axis in range(rank):
         made = made * filters[(*corner[:axis], slice(None), *corner[axis + 1 :])]
-    if kind > 1:
+    if way > 1:
         made[tuple(size // 2 for size in filters.shape[:rank])] *= filters.dtype.type(1.01)
     return made
