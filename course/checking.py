@@ -351,7 +351,7 @@ def gradebook_of(assignment: Assignment, file: Path, names: list[str]) -> Gradeb
         raise SystemExit(f"{file}: no row fits a submission by ID, login, address or name")
     found = {number: name for number, name in fits if of_rows[number] == of_names[name] == 1}
     left = [
-        f"{name} fits the row {', '.join(rows[number])}, but not it alone: this row gets no points"
+        f"{name} fits the row {', '.join(rows[number])}, but another file or row fits, too: no points"
         for number, name in fits
         if number not in found
     ]
