@@ -278,6 +278,8 @@ def test_a_gradebook_gets_the_points(text, files, line, grade, capsys):
         ("Ana Garcia,1,|Ana Lopez,2,", ["ana_garcia/layer.py", "ana/layer.py"], ["40", ""], "ana/layer.py has no row"),
         ("Ana Garcia,1,|Ana Lopez,2,ana@school.org", ["ana_garcia/layer.py", "ana/layer.py"], ["40", "50"], ""),
         ("Ana Lopez,1,|Ana Maria Lopez,2,", ["lopez-ana.py", "Ana Maria Lopez_3_assignsubmission_file/a.py"], ["40", "50"], ""),
+        # Moodle's worksheet for marking without names, where 8 is another student's number
+        (",Participant 8,|Ben,8,", ["Participant_8_assignsubmission_file/layer.py"], ["40", ""], ""),
         # two rows, or two files: nobody gets them, and the others keep theirs
         ("Ana Lopez,1,|Lopez Ana,2,|Ben,3,", ["ana_lopez.py", "ben.py"], ["", "", "50"], "ana_lopez.py fits the row Ana Lopez"),
         ("Ana Lopez,1,|Ben,3,", ["1.py", "ana_lopez/layer.py", "ben.py"], ["", "60"], "1.py fits the row Ana Lopez"),
