@@ -201,7 +201,7 @@ SLIDES = """<!doctype html>
 _SYMBOLS = {
     r"\lfloor": "⌊", r"\rfloor": "⌋", r"\lceil": "⌈", r"\rceil": "⌉", r"\text{padding}": "padding",
     r"\dots": "…", r"\partial": "∂", r"\langle": "⟨", r"\rangle": "⟩", r"\le": "≤",
-    r"\sum": "Σ", r"\gamma_K": "γ", r"|\text{error}|": "|error|",
+    r"\sum": "Σ", r"\gamma_K": "γ<sub>K</sub>", r"|\text{error}|": "|error|",
     "^T": "ᵀ", "_1": "₁", "_2": "₂", "_0": "₀", "_o": "ₒ",
 }  # fmt: skip
 

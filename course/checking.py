@@ -9,7 +9,9 @@ import csv
 import json
 import math
 import re
+import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -31,23 +33,32 @@ HANDED_OUT = {
     "check_digits.py",
     "network.py",
 }  # no submissions
-WHO = re.compile("name|student|user|login|email|\\bid\\b", re.IGNORECASE)  # columns that say who it is
-NAMED = 0.5  # of a case's share, where the result has one mistake that has a name
+# modules beside a checker, which no submission may import
+CLOSED = (*(Path(name).stem for name in HANDED_OUT), "layer", "port", "digits")
+# columns that say whose row it is; the title of an assignment has a colon (Moodle) or a parenthesis (Canvas)
+IDS = re.compile(r"[^:(]*(\bid\b|identifier|user|login|mail|student number)[^:(]*", re.IGNORECASE)
+NAMES = re.compile(r"[^:(]*(name|student)[^:(]*", re.IGNORECASE)
+CANVAS = re.compile(r"[^_]+_(?:late_)?(\d+)_\d+_")  # the student's ID, and the submission's
+MOODLE = re.compile(r"(.+)_(\d+)_assignsubmission_")  # the student's name, and the participant's number
 Call = Callable[[str, tuple], np.ndarray]  # a function's name and its arguments; it returns the result
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a result, and which part of the case's points it earns."""
+    """What is wrong with a result, and which part of the case's points it earns.
+
+    With ``named`` it is one mistake that has a name: the part is the assignment's.
+    """
 
     said: str
     share: float = 0.0
+    named: bool = False
 
 
 def of(row: Any) -> Fault:
     """Return the fault of a row of diff that failed; that the shape is another one explains no numbers."""
     if row.diagnosis:
-        return Fault(str(row.diagnosis), NAMED if row.diagnosis.code != "output_shape" else 0.0)
+        return Fault(str(row.diagnosis), named=row.diagnosis.code != "output_shape")
     return Fault(f"the result is wrong in {row.where}" if row.where else "another result")
 
 
@@ -58,7 +69,7 @@ def near(one: np.ndarray, other: Any, tolerance: float = 1e-9) -> bool:
 
 def known(got: np.ndarray, mistakes: Iterable[tuple[str, Any]], tolerance: float = 1e-9) -> Fault | None:
     """Return the first mistake, a sentence and what it gives, that gives a result; None if none does."""
-    found = (Fault(said, NAMED) for said, wrong in mistakes if near(got, wrong, tolerance))
+    found = (Fault(said, named=True) for said, wrong in mistakes if near(got, wrong, tolerance))
     return next(found, None)
 
 
@@ -84,6 +95,7 @@ class Assignment:
         once: the functions that are called for the first case alone.
         seconds: how long a call may take.
         seed: draws the numbers.
+        named: the part of a case's points for a result that one mistake with a name explains.
     """
 
     file: str
@@ -101,6 +113,7 @@ class Assignment:
     once: frozenset[str] = frozenset()
     seconds: float = 10.0
     seed: int = 0
+    named: float = 0.5
 
     @property
     def most(self) -> int:
@@ -145,8 +158,8 @@ def answer(call: Call, name: str, args: tuple) -> tuple[np.ndarray | None, str]:
 def judge(assignment: Assignment, name: str, call: Call) -> tuple[int, str]:
     """Return a function's points, and what is wrong with it.
 
-    Each case counts the same: all of it for a right result, half for one that a single mistake with a name
-    explains, or as much as the assignment says. The sum is rounded down.
+    Each case counts the same: all of it for a right result, ``assignment.named`` of it for one that a single
+    mistake with a name explains, or as much as the fault says. The sum is rounded down.
     """
     cases = assignment.cases[: 1 if name in assignment.once else None]
     wrong, share, count, most = {}, 0.0, len(cases), assignment.points[name]
@@ -158,7 +171,9 @@ def judge(assignment: Assignment, name: str, call: Call) -> tuple[int, str]:
         if fault:
             where = "" if name in assignment.once else f"{assignment.words(case)}: "
             wrong[number] = where + in_our_words(fault.said)
-        share += fault.share if fault else 1
+            share += assignment.named if fault.named else fault.share
+        else:
+            share += 1
         if any(word in said for word in STOPPED):  # the other cases would do the same
             return 0, wrong[number]
     more = "" if wrong else assignment.last(name, call, assignment.seed)
@@ -201,7 +216,7 @@ def mark(assignment: Assignment, path: Path, read: submissions.Read, seconds: fl
     if read.note:
         return replace(nothing, note=read.note)
     imports = tuple(word for word in read.imports if word not in assignment.given)
-    call, end = submissions.calls(path, read, seconds, MEMORY, only=assignment.only)
+    call, end = submissions.calls(path, read, seconds, MEMORY, only=(*assignment.only, *CLOSED))
     try:
         _, said = answer(call, "", ())
         if said:  # once, not for each function
@@ -228,71 +243,159 @@ def lines_of(assignment: Assignment, marked: Marked) -> list[str]:
 
 
 def mark_folder(assignment: Assignment, asked: argparse.Namespace) -> None:
-    """Mark all files in a folder and below it, print a line for each, and write what is asked for."""
+    """Mark all files in a folder and below it, and print a line for each.
+
+    The tables that are asked for are written again after each file: one that ends this process loses none.
+    """
     folder = asked.path
     paths = submissions.find(folder, HANDED_OUT)
     files = [submissions.read(path) for path in paths]  # all are read before one runs
     names = [submissions.name_of(path, folder) for path in paths]
-    all_marked = []
+    book = gradebook_of(assignment, asked.gradebook, names) if asked.gradebook else None
+    marked: dict[str, Marked] = {}
+    tables = {asked.csv: table_of} if asked.csv else {}
+    if book:
+        tables[book.out] = book.filled
+    for file in tables:
+        if file.exists():
+            raise SystemExit(f"{file} exists, perhaps with points typed in: move it, or name another file")
+    for file, make in tables.items():
+        write(file, make(assignment, marked))  # before marking, so that a file that cannot be written shows
     with ThreadPoolExecutor(asked.jobs) as pool:
         marking = pool.map(partial(mark, assignment, seconds=asked.seconds), paths, files)
-        for name, marked in zip(names, marking, strict=True):
-            all_marked.append(marked)
-            lost = [f"{each} {got}" for each, got in marked.points.items() if got < assignment.points[each]]
-            uses = [f"uses {', '.join(marked.imports)}"] if marked.imports else []
-            note = [marked.note, *uses] if marked.note else [*lost, *uses]
-            print(f"{name:30} {marked.total:3} of {assignment.most}  {'; '.join(note)}".rstrip(), flush=True)
+        for name, one in zip(names, marking, strict=True):
+            marked[name] = one
+            for file, make in tables.items():
+                write(file, make(assignment, marked))
+            lost = [f"{each} {got}" for each, got in one.points.items() if got < assignment.points[each]]
+            uses = [f"uses {', '.join(one.imports)}"] if one.imports else []
+            note = [one.note, *uses] if one.note else [*lost, *uses]
+            print(f"{name:30} {one.total:3} of {assignment.most}  {'; '.join(note)}".rstrip(), flush=True)
             if asked.feedback:
                 place = asked.feedback / Path(name).with_suffix(".txt")
                 place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text("\n".join([name, *lines_of(assignment, marked), ""]), encoding="utf-8")
-    if asked.csv:
-        write_table(assignment, asked.csv, dict(zip(names, all_marked, strict=True)))
-    if asked.gradebook:
-        fill_gradebook(assignment, asked.gradebook, dict(zip(names, all_marked, strict=True)))
+                place.write_text("\n".join([name, *lines_of(assignment, one), ""]), encoding="utf-8")
+    if book:
+        print(f"{book.out}: {len(book.names)} of {len(names)} submissions have a row")
+        print("".join(f"{line}\n" for line in book.left), end="")
 
 
-def write_table(assignment: Assignment, file: Path, marked: dict[str, Marked]) -> None:
-    """Write a line for each submission; the written answers have columns to fill in."""
+def write(file: Path, rows: list[list[str]]) -> None:
+    """Write a table; the one before stays whole until it is replaced."""
+    part = file.with_name(f"{file.name}.part")
+    with part.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows(rows)
+    part.replace(file)
+
+
+def table_of(assignment: Assignment, marked: dict[str, Marked]) -> list[list[str]]:
+    """Return a line for each submission; the written answers have columns to fill in."""
     questions = [f"written {number}" for number in range(1, len(assignment.written) + 1)]
-    head = ["file", *assignment.points, "checker", *questions, "what is wrong", "imports"]
-    rows = []
+    rows = [["file", *assignment.points, "checker", *questions, "what is wrong", "imports"]]
     for name, one in marked.items():
         said = one.note or "; ".join(f"{each}: {word}" for each, word in one.said.items() if word)
-        cells = [*one.points.values(), one.total, *("" for _ in questions)]
+        cells = [*map(str, one.points.values()), str(one.total), *("" for _ in questions)]
         rows.append([submissions.cell(name), *cells, submissions.cell(said), " ".join(one.imports)])
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, lineterminator="\n").writerows([head, *rows])
+    return rows
 
 
-def fill_gradebook(assignment: Assignment, file: Path, marked: dict[str, Marked]) -> None:
-    """Write what a learning platform imports: its own export, with two more columns.
+@dataclass(frozen=True)
+class Gradebook:
+    """A learning platform's export, and which submission belongs to which of its rows.
 
-    A submission belongs to the row whose name, number or address is a part of its file's name: ana.py,
-    ana/layer.py, and as the platforms name them, "Ana Lopez_1234_assignsubmission_file/layer.py" (Moodle) and
-    "lopezana_1234_5678_layer.py" (Canvas, with the ID 1234).
+    Attributes:
+        out: the file to write.
+        rows: of the export, the titles first.
+        names: of a row's number, the name of its submission.
+        left: sentences about submissions that no row gets.
     """
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        head, *rows = csv.reader(stream)
+
+    out: Path
+    rows: list[list[str]]
+    names: dict[int, str]
+    left: list[str]
+
+    def filled(self, assignment: Assignment, marked: dict[str, Marked]) -> list[list[str]]:
+        """Return what the platform imports: its own export, with two more columns."""
+        title = assignment.file.removesuffix(".py")
+        filled = [[*self.rows[0], f"{title} (checker)", f"{title} (written)"]]
+        for number, row in enumerate(self.rows[1:], 1):
+            one = marked.get(self.names.get(number, ""))
+            cells = [str(one.total) if one else "", ""]
+            if has_most_points(row):
+                cells = [str(assignment.most), str(sum(assignment.written))]
+            filled.append([*row, *cells])
+        return filled
+
+
+def has_most_points(row: list[str]) -> bool:
+    """Whether a row is the second line of a Canvas export, the points of each assignment."""
+    return any(cell.strip() == "Points Possible" for cell in row)
+
+
+def gradebook_of(assignment: Assignment, file: Path, names: list[str]) -> Gradebook:
+    """Read a gradebook, and find each submission's row; points are given only where both fit nothing else."""
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            rows = [*csv.reader(stream)]
+    except (OSError, ValueError, csv.Error) as error:
+        raise SystemExit(f"{file} cannot be read; it must be CSV in UTF-8: {error}") from None
     title = assignment.file.removesuffix(".py")
-    filled, found = [[*head, f"{title} (checker)", f"{title} (written)"]], set()
-    for row in rows:
-        if any(cell.strip() == "Points Possible" for cell in row):  # the second line of Canvas
-            filled.append([*row, str(assignment.most), str(sum(assignment.written))])
+    signs = {name: signs_of_file(name, title) for name in names}
+    fits = []
+    for number, row in enumerate(rows):
+        mine = set() if not number or has_most_points(row) else signs_of_row(rows[0], row)
+        fits += [(number, name) for name in names if mine & signs[name]]
+    of_rows, of_names = Counter(number for number, _ in fits), Counter(name for _, name in fits)
+    if not fits:
+        raise SystemExit(f"{file}: no row fits a submission by ID, login, address or name")
+    found = {number: name for number, name in fits if of_rows[number] == of_names[name] == 1}
+    left = [
+        f"{name} fits the row {', '.join(rows[number])}, but another file or row fits, too: no points"
+        for number, name in fits
+        if number not in found
+    ]
+    left += [f"{name} has no row" for name in names if name not in of_names]
+    return Gradebook(file.with_name(f"{file.stem} with points.csv"), rows, found, left)
+
+
+def same_case(text: str) -> str:
+    """Return a text to compare names by; a Mac writes an accent as a letter of its own."""
+    return unicodedata.normalize("NFC", text.strip().casefold())
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a name, in any order: "Lopez, Ana" is ana_lopez."""
+    return frozenset(re.findall(r"[^\W_]+", text))
+
+
+def signs_of_row(head: list[str], row: list[str]) -> set[str | frozenset[str]]:
+    """Return what a file of this row may be called: an ID, a login, an address, or all words of the name."""
+    signs, name = set(), ""
+    for title, cell in zip(head, map(same_case, row), strict=False):
+        if IDS.fullmatch(title):
+            signs |= {cell, cell.partition("@")[0]}
+        elif NAMES.fullmatch(title):
+            name += f" {cell}"
+    return {*signs, words_of(name)} - {"", frozenset()}
+
+
+def signs_of_file(name: str, title: str) -> set[str | frozenset[str]]:
+    """Return what a file's name, and those of its folders, say about whose it is.
+
+    ana_lopez/layer.py, 1234.py, and as the platforms name them: "lopezana_1234_5678_layer.py" (Canvas, of the
+    student with the ID 1234) and "Ana Lopez_777_assignsubmission_file/layer.py" (Moodle).
+    """
+    signs: set[str | frozenset[str]] = set()
+    for part in map(same_case, Path(name).with_suffix("").parts):
+        if canvas := CANVAS.match(part):
+            signs.add(canvas[1])
             continue
-        who = [cell.strip().lower() for word, cell in zip(head, row, strict=False) if WHO.search(word)]
-        known = {*who, " ".join(who[:2]), *(cell.partition("@")[0] for cell in who)} - {""}
-        mine = [name for name in marked if known & {*re.split(r"[/_.]", name.lower())}]
-        if len(mine) > 1:
-            raise SystemExit(f"{', '.join(mine)}: all belong to the row {', '.join(row)}; leave one")
-        found |= {*mine}
-        filled.append([*row, str(marked[mine[0]].total) if mine else "", ""])
-    out = file.with_name(f"{file.stem} with points.csv")
-    with out.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, lineterminator="\n").writerows(filled)
-    print(f"{out}: {len(found)} of {len(marked)} submissions have a row")
-    for name in sorted(marked.keys() - found):
-        print(f"{name} has no row")
+        if moodle := MOODLE.match(part):
+            signs.add(f"participant {moodle[2]}")
+            part = moodle[1]
+        signs |= {part, words_of(part) - {title}}
+    return signs - {title, frozenset()}
 
 
 def cases_of(assignment: Assignment, file: Path) -> tuple[Any, ...]:
@@ -319,6 +422,13 @@ def limit(text: str) -> float:
     return float(text)
 
 
+def part(text: str) -> float:
+    """Read a part of the points; raise ``ValueError`` unless it is from 0 to 1."""
+    if not 0 <= float(text) <= 1:
+        raise ValueError("it must be from 0 to 1")
+    return float(text)
+
+
 def main(assignment: Assignment, arguments: list[str] | None = None) -> int:
     """The command line of a checker; return its exit status."""
     parser = argparse.ArgumentParser(description=f"Checks {assignment.file}, or all files in a folder.")
@@ -329,6 +439,10 @@ def main(assignment: Assignment, arguments: list[str] | None = None) -> int:
         "--seed", type=int, default=0, help="other numbers, from 0 on: a secret of the teacher"
     )
     parser.add_argument("--cases", type=Path, metavar="FILE", help="other cases: a list in JSON")
+    parser.add_argument(
+        "--named", type=part, default=assignment.named, metavar="PART",
+        help=f"of a case's points for one mistake with a name, 0 to 1 ({assignment.named:g})",
+    )  # fmt: skip
     of_folders = parser.add_argument_group("for a folder")
     of_folders.add_argument("--csv", type=Path, metavar="FILE", help="write a table to this file")
     of_folders.add_argument(
@@ -341,13 +455,13 @@ def main(assignment: Assignment, arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if asked.seed < 0 or asked.jobs < 1:
         parser.error("--seed begins at 0, and --jobs at 1")
-    assignment = replace(assignment, seed=asked.seed)
+    assignment = replace(assignment, seed=asked.seed, named=asked.named)
     if asked.cases:
         assignment = replace(assignment, cases=cases_of(assignment, asked.cases))
     if asked.path.is_dir():
         try:
             mark_folder(assignment, asked)
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             raise SystemExit(str(error)) from None
         return 0
     if asked.csv or asked.feedback or asked.gradebook:

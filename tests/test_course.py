@@ -113,13 +113,14 @@ KINDS = {  # of layer.py: what a kind of submission changes, its points, and wha
     "endless": (("import numpy", "while True:\n    pass\nimport numpy"), 0, "took more than"),
     "no_import": (("import numpy", "import nump"), 0, "No module named 'nump'"),
     "teachconv": (("import numpy", "import teachconv\nimport numpy"), 0, "may not import teachconv"),
+    "others": (("import numpy", "from checking import near\nimport numpy"), 0, "may not import checking"),
     "table": (None, 0, "wrong"),
     "empty": (None, 0, "not written yet"),
 }  # fmt: skip
 
 
-@pytest.mark.slow  # ten processes
-def test_ten_kinds_of_submissions_get_what_they_deserve(tmp_path, monkeypatch, capsys):
+@pytest.mark.slow  # eleven processes
+def test_eleven_kinds_of_submissions_get_what_they_deserve(tmp_path, monkeypatch, capsys):
     found = loaded("conv_layer", monkeypatch)
     checking = sys.modules["checking"]
     monkeypatch.setattr(checking, "judge", without_speed(checking.judge))
@@ -220,30 +221,118 @@ Ben,Bold,99,ben@school.org,7
 """
 
 
+@pytest.fixture
+def grade(monkeypatch, tmp_path):
+    """Mark files that are named, with a gradebook; the first gets 40 points, the next 50, and so on."""
+    assignment = loaded("conv_layer", monkeypatch)["ASSIGNMENT"]
+    checking = sys.modules["checking"]
+
+    def graded(text, *files, mark=None):
+        shutil.rmtree(tmp_path / "in", ignore_errors=True)
+        for file in files:
+            (tmp_path / "in" / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "in" / file).touch()
+        (tmp_path / "book.csv").write_text(text, encoding="utf-8-sig")
+        points = {tmp_path / "in" / file: 40 + 10 * number for number, file in enumerate(files)}
+
+        def by_order(assignment, path, read, seconds):
+            return checking.Marked({"conv_forward": points[path]}, {})
+
+        monkeypatch.setattr(checking, "mark", mark or by_order)
+        options = ["--csv", str(tmp_path / "points.csv"), "--gradebook", str(tmp_path / "book.csv")]
+        checking.main(assignment, [str(tmp_path / "in"), *options])
+        return (tmp_path / "book with points.csv").read_text(encoding="utf-8").splitlines()
+
+    return graded
+
+
+def not_yet(*_, **__):
+    pytest.fail("something was marked")
+
+
 @pytest.mark.parametrize(
     ("text", "files", "line"),
     [
         (CANVAS, ("lopezana_1234_5_layer.py", "ben.py"), '"Lopez, Ana",1234,,ana,S1,5,40,'),
-        (MOODLE, ("Ana Lopez_777_assignsubmission_file/layer.py", "ben/layer.py"), "Ana,Lopez,1234,ana@school.org,5,40,"),
+        (CANVAS, ("lopezana_LATE_1234_99_layer.py", "ben.py"), '"Lopez, Ana",1234,,ana,S1,5,40,'),
+        (MOODLE, ("Ana Lopez_99_assignsubmission_file/layer.py", "ben/layer.py"), "Ana,Lopez,1234,ana@school.org,5,40,"),
         (MOODLE, ("ana.py", "7.py"), "Ana,Lopez,1234,ana@school.org,5,40,"),
     ],
 )  # fmt: skip
-def test_a_gradebook_gets_the_points(text, files, line, monkeypatch, tmp_path, capsys):
-    assignment = loaded("conv_layer", monkeypatch)["ASSIGNMENT"]
-    checking = sys.modules["checking"]
-    marked = [checking.Marked({"conv_forward": points}, {}) for points in (40, 50)]
-    book = tmp_path / "book.csv"
-    book.write_text(text, encoding="utf-8-sig")
-    checking.fill_gradebook(assignment, book, dict(zip(files, marked, strict=True)))
-    lines = (tmp_path / "book with points.csv").read_text(encoding="utf-8").splitlines()
+def test_a_gradebook_gets_the_points(text, files, line, grade, capsys):
+    lines = grade(text, *files)
     assert line in lines
     assert lines[0].endswith(",layer (checker),layer (written)")
     assert ("    Points Possible,,,,,7,85,15" in lines) == (text is CANVAS)
     there = "7.py" not in files
     assert any(one.endswith("7,50,") for one in lines) == there
     assert ("7.py has no row" in capsys.readouterr().out) != there
-    with pytest.raises(SystemExit, match="leave one"):
-        checking.fill_gradebook(assignment, book, dict(zip(("ana.py", "ana/layer.py"), marked, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "files", "points", "said"),
+    [
+        # the second number of Canvas is the submission's
+        ("Lopez Ana,1234,|Bold Ben,5678,", ["lopezana_1234_5678_layer.py"], ["40", ""], ""),
+        # a first name is nobody's, though it may be a login
+        ("Ana Garcia,1,|Ana Lopez,2,", ["ana_garcia/layer.py", "ana/layer.py"], ["40", ""], "ana/layer.py has no row"),
+        ("Ana Garcia,1,|Ana Lopez,2,ana@school.org", ["ana_garcia/layer.py", "ana/layer.py"], ["40", "50"], ""),
+        ("Ana Lopez,1,|Ana Maria Lopez,2,", ["lopez-ana.py", "Ana Maria Lopez_3_assignsubmission_file/a.py"], ["40", "50"], ""),
+        # Moodle's worksheet for marking without names, where 8 is another student's number
+        (",Participant 8,|Ben,8,", ["Participant_8_assignsubmission_file/layer.py"], ["40", ""], ""),
+        # two rows, or two files: nobody gets them, and the others keep theirs
+        ("Ana Lopez,1,|Lopez Ana,2,|Ben,3,", ["ana_lopez.py", "ben.py"], ["", "", "50"], "ana_lopez.py fits the row Ana Lopez"),
+        ("Ana Lopez,1,|Ben,3,", ["1.py", "ana_lopez/layer.py", "ben.py"], ["", "60"], "1.py fits the row Ana Lopez"),
+        ("Ana Lopez,1,|Ben,3,", ["ana_lopez/layer.py", "ana_lopez/more.py", "3.py"], ["", "60"], "more.py fits the row"),
+        # a Mac's é is an e and an accent
+        ("Ren\u00e9 \u00c5s,1,", ["rene\u0301_A\u030as.py"], ["40"], ""),
+    ],
+)  # fmt: skip
+def test_points_go_to_the_row_that_alone_fits(rows, files, points, said, grade, capsys):
+    _, *lines = grade("Name,ID,Email\n" + rows.replace("|", "\n"), *files)
+    assert [line.split(",")[-2] for line in lines] == points
+    assert said in capsys.readouterr().out
+
+
+def test_a_table_that_is_there_is_not_written_over(grade, tmp_path):
+    """Neither by a second run, nor the one that the first run made with what a teacher typed into it."""
+    grade(CANVAS, "ben.py")
+    for name in ("points.csv", "book with points.csv"):
+        for other in ("points.csv", "book with points.csv"):
+            (tmp_path / other).unlink(missing_ok=True)
+        (tmp_path / name).write_text("typed;15", encoding="utf-8")
+        with pytest.raises(SystemExit, match=f"{name} exists"):
+            grade(CANVAS, "ben.py", mark=not_yet)
+        assert (tmp_path / name).read_text(encoding="utf-8") == "typed;15"
+
+
+def test_a_gradebook_is_checked_before_anything_is_marked(grade, tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match="no row fits a submission"):
+        grade(CANVAS, "carl.py", mark=not_yet)
+    with pytest.raises(SystemExit, match="no row fits a submission"):
+        grade("", "ben.py", mark=not_yet)
+    write_text = Path.write_text
+    monkeypatch.setattr(Path, "write_text", lambda path, text, encoding: write_text(path, text, "utf-16"))
+    with pytest.raises(SystemExit, match="must be CSV in UTF-8"):
+        grade(CANVAS, "ben.py", mark=not_yet)
+    monkeypatch.setattr(Path, "write_text", lambda path, *_, **__: path.unlink(missing_ok=True))
+    with pytest.raises(SystemExit, match="No such file"):
+        grade(CANVAS, "ben.py", mark=not_yet)
+    assert not (tmp_path / "points.csv").exists()
+
+
+def test_what_was_marked_is_kept_when_marking_ends(grade, tmp_path):
+    from checking import Marked
+
+    def mark(assignment, path, read, seconds):
+        if path.name == "ben.py":
+            raise KeyboardInterrupt
+        return Marked(dict.fromkeys(assignment.points, 1), dict.fromkeys(assignment.points, ""))
+
+    with pytest.raises(KeyboardInterrupt):
+        grade(CANVAS, "ana.py", "ben.py", mark=mark)
+    assert "ana.py,1,1,1,1,1,5," in (tmp_path / "points.csv").read_text()
+    assert '"Lopez, Ana",1234,,ana,S1,5,5,' in (tmp_path / "book with points.csv").read_text()
 
 
 def without_speed(judge):
@@ -289,10 +378,24 @@ def test_each_case_counts_the_same_and_a_named_mistake_is_worth_half(monkeypatch
          "right in 2 of 6 cases; wrong with padding, and only then; x [1, 1, 5, 4]"),
         ("c * stride : c * stride + cols", "c : c + cols", 18,
          "right in 3 of 6 cases; wrong with a stride above 1, and only then; x [2, 2, 7, 9]"),
+        # the cases with whole numbers, and one in which the mistake has a name: 3 + 1 / 2 of 6
+        ("len(w), *size))", "len(w), *size), int)", 14,
+         "right in 3 of 6 cases; wrong where the numbers are not whole, and only then; x [1, 1, 4, 5]"),
     ):  # fmt: skip
         assert old in text
         got, words = judged(found, calls_of(text.replace(old, new, 1), tmp_path))["conv_forward"]
         assert (got, words[: len(said)]) == (points, said)
+
+
+def test_what_a_named_mistake_is_worth_is_the_teachers_choice(monkeypatch, tmp_path, capsys):
+    """The sum over one axis too few is a mistake with a name, in all six cases: of 5 points all, 1 and none."""
+    found = loaded("conv_layer", monkeypatch)
+    (tmp_path / "a.py").write_text("def conv_backward_bias(dout):\n    return dout.sum((2, 3))\n")
+    for named, points in (("1", 5), ("0.25", 1), ("0", 0)):
+        sys.modules["checking"].main(found["ASSIGNMENT"], [str(tmp_path / "a.py"), "--named", named])
+        assert f"conv_backward_bias     {points} of  5" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        sys.modules["checking"].main(found["ASSIGNMENT"], [str(tmp_path / "a.py"), "--named", "2"])
 
 
 def test_a_network_has_points_by_its_accuracy(monkeypatch):
@@ -319,8 +422,8 @@ def test_the_other_mistakes_of_the_bias_are_named(monkeypatch):
     ):
         fault = found["fault_of_bias"](dout, wrong)
         assert said in fault.said
-        assert fault.share == 0.5
-    assert found["fault_of_bias"](dout, dout.sum((0, 2, 3)) + 1).share == 0
+        assert fault.named
+    assert not found["fault_of_bias"](dout, dout.sum((0, 2, 3)) + 1).named
 
 
 WRONG = {  # of a solution, what is replaced by what, and what the line of which function then says
@@ -421,6 +524,26 @@ def test_what_is_handed_out_asks_what_the_rubric_marks(name):
     lectures = " ".join(path.read_text(encoding="utf-8") for path in (COURSE / "slides").glob("*.md"))
     for answer in re.findall(r"written \d \| 5: (.+?)[;.] ", part):
         assert answer not in task + lectures
+
+
+def test_what_is_handed_out_says_what_the_checker_enforces(checker):
+    name, found = checker
+    task = (COURSE / name / "TASK.md").read_text(encoding="utf-8")
+    assert f"A call may take {found['ASSIGNMENT'].seconds:g} seconds" in task
+    for rule in ("One file", "UTF-8", "helper file", "costs all points"):
+        assert rule in task
+
+
+def test_formulas_and_results_on_the_slides():
+    pytest.importorskip("matplotlib")
+    signal = pytest.importorskip("scipy.signal")
+    plain_formulas = runpy.run_path(str(COURSE / "build.py"))["plain_formulas"]
+    bound = plain_formulas((COURSE / "slides" / "lecture_3.md").read_text(encoding="utf-8"))
+    assert "|error| ≤ γ<sub>K</sub> Σ |x w| with γ<sub>K</sub> = K u / (1 - K u)" in bound
+    flipped = (COURSE / "slides" / "lecture_1.md").read_text(encoding="utf-8")
+    x, w = [5, 6, 7, 8], [1, 0, 0]
+    assert f"gives {signal.convolve(x, w, mode='valid').tolist()}; without" in flipped
+    assert f"the full result, {signal.convolve(x, w).tolist()}" in flipped
 
 
 @pytest.mark.slow  # figures

@@ -35,10 +35,17 @@ CASES = (
 def arrays(case, seed):
     """The arrays of a case: x, w, b, and the gradient in the output."""
     x_shape, w_shape, stride, pad = case
-    x, w = checking.numbers(x_shape, "x", seed), checking.numbers(w_shape, "w", seed)
+    divisor = 2 if has_halves(case) else 1  # sums of halves and quarters are exact, too
+    x, w = checking.numbers(x_shape, "x", seed) / divisor, checking.numbers(w_shape, "w", seed)
     out = tc.dialects.torch.conv2d(x, w, stride=stride, padding=pad).shape
     b = checking.numbers(w_shape[:1], "b", seed)
-    return x, w, np.where(b == 0, 5, b), checking.numbers(out, "d", seed)  # a bias that is forgotten shows
+    dout = checking.numbers(out, "d", seed) / divisor
+    return x, w, np.where(b == 0, 5, b), dout  # a bias that is forgotten shows
+
+
+def has_halves(case):
+    """Whether x and the gradient have numbers that are not whole, which integers would cut off."""
+    return case[0][3] % 2 == 1
 
 
 def legal(case):
@@ -54,6 +61,7 @@ def facts(case):
     return {
         "with a stride above 1": stride > 1,
         "with padding": pad > 0,
+        "where the numbers are not whole": has_halves(case),
         "with a stride above 1 and padding": stride > 1 and pad > 0,
         "with several images": x[0] > 1,
         "with several input channels": x[1] > 1,

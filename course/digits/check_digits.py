@@ -28,7 +28,7 @@ def arrays(shape, seed):
     """Different numbers, none of them 0, the gradient in a pool's output, scores, and labels."""
     random = np.random.default_rng([seed, *shape])
     x = random.permutation(np.arange(1.0, np.prod(shape) + 1)).reshape(shape) - np.prod(shape) // 2 - 0.5
-    dout = checking.numbers((*shape[:2], shape[2] // 2, shape[3] // 2), "dout", seed)
+    dout = checking.numbers((*shape[:2], shape[2] // 2, shape[3] // 2), "dout", seed) / 2  # not whole
     return x, dout, checking.numbers((shape[0], 7), "scores", seed), random.integers(0, 7, shape[0])
 
 
@@ -49,7 +49,7 @@ def arguments(name, shape, seed):
     """Return the arguments of a function of digits.py."""
     x, dout, scores, labels = arrays(shape, seed)
     return {
-        "relu_backward": (checking.numbers(shape, "d", seed), x),
+        "relu_backward": (checking.numbers(shape, "d", seed) / 2, x),
         "max_pool": (x,),
         "max_pool_backward": (dout, x),
         "loss": (scores, labels),

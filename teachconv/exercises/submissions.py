@@ -114,8 +114,9 @@ def calls(
         seconds: how long a call may take. The next call is made in a new process.
         nbytes: how much memory the process may take beside what it has at its start; None for no limit.
         only: the names that ``import`` gives the file of teachconv and of each module that is named here,
-            such as ``("teachconv.dialects.torch", "network.WEIGHTS")``; none of teachconv with ``()``. None
-            lets it import everything. Other modules are not concerned.
+            such as ``("teachconv.dialects.torch", "network.WEIGHTS")``; none of teachconv with ``()``, and
+            none of a module whose name stands alone, such as ``"network"``. None lets it import everything.
+            Other modules are not concerned.
 
     Returns:
         A function of the name of a function, or "" to run only the file, and a tuple of arguments,
@@ -142,10 +143,11 @@ _INSIDE = {
     "f_back", "f_builtins", "f_globals", "f_locals", "get_objects", "get_referrers", "getppid", "gi_frame",
     "kill", "killpg", "modules", "mro", "tb_frame",
 }  # fmt: skip
-# modules that others hold, as np.lib.format holds os; and what reads files
+# modules that others hold, as np.lib.format holds os; and what reads files or runs text
 _BEHIND_A_DOT = {
-    "builtins", "ctypes", "ctypeslib", "fromfile", "gc", "genfromtxt", "importlib", "inspect", "load",
-    "loadtxt", "memmap", "os", "pickle", "signal", "subprocess", "sys",
+    "DataSource", "builtins", "ctypes", "ctypeslib", "fromfile", "fromregex", "gc", "genfromtxt", "importlib",
+    "inspect", "load", "loadtxt", "measure", "memmap", "open_memmap", "os", "pickle", "rundocs", "runstring",
+    "signal", "subprocess", "sys",
 }  # fmt: skip
 _LARGEST = 1 << 20  # bytes of a file
 
@@ -184,4 +186,7 @@ def read(path: Path) -> Read:
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             names |= {alias.asname or alias.name for alias in node.names}
             uses |= {getattr(node, "module", None) or alias.name for alias in node.names}
+            uses |= {alias.name for alias in node.names} & (_OPEN | _INSIDE | _BEHIND_A_DOT)
+            if isinstance(node, ast.ImportFrom) and node.module == "numpy" and node.names[0].name == "*":
+                uses.add("numpy.*")
     return Read(text, frozenset(names), tuple(sorted(uses - {"numpy", "math"})))

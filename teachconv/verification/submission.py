@@ -34,7 +34,7 @@ class Submission:
         """Import for the file: of teachconv and of the modules in `only`, these names alone."""
         root = name.partition(".")[0]
         names = [word for word in self._only or () if word.startswith(f"{root}.")]
-        if root != "teachconv" and not names:
+        if not names and root not in ("teachconv", *(self._only or ())):
             return __import__(name, *more)
         wanted = (more[2] if len(more) > 2 else None) or ()
         for asked in [f"{name}.{word}" for word in wanted if word != "*"] or [name]:

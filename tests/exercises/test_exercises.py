@@ -443,6 +443,11 @@ def test_the_process_of_a_submission_holds_no_right_answers(text, tmp_path):
         ("due = np.ctypeslib.ctypes", "ctypes ctypeslib"),
         ("due = np.lib.format.os.kill(np.lib.format.os.getppid(), 2)", "getppid kill os"),
         ("due = np.load", "load"),
+        ("np.testing.runstring('due = 1', {})", "runstring"),
+        ("np.testing.measure('due = 1')", "measure"),
+        ("from numpy import fromfile as due", "fromfile"),
+        ("from numpy import *", "numpy.*"),
+        ("import importlib; exec(due); eval(due); compile(due)", "compile eval exec importlib"),
         ("os = gc = 3; due = os + gc; self.same = due.size", ""),
     ],
 )
