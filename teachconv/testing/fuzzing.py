@@ -594,8 +594,8 @@ def _calls(
         if exact == "integers":
             yield from one(network)
             yield from one(sibling) if known.layers else ()
-        likely = (one(partial(layer, next(turns))) for _ in range(3))
-        yield from islice(chain.from_iterable(likely), 2)
+        likely = (one(partial(layer, next(turns))) for _ in range(4))
+        yield from islice(chain.from_iterable(likely), 3)
         for left, many in ((near, 3), (more, 1 if near else 3)):
             kept = filter(known.likely, (left.pop() for _ in range(len(left))))
             yield from islice(kept, many)

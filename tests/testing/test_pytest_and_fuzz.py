@@ -651,7 +651,7 @@ def test_a_name_of_the_small_call_alone_is_not_told(of_small, clock, monkeypatch
         return Found(Diagnosis(of_small if case.got.size < 36 else "large", "equal for no reason"))
 
     monkeypatch.setattr(diffing, "diagnose", diagnose)
-    [row] = T.fuzz(planted(beyond_32_outputs), seconds=30, kinds="conv2d").failed
+    [row] = T.fuzz(planted(beyond_32_outputs), seconds=30, seed=2, kinds="conv2d").failed
     assert "small" not in f"{row.diagnosis} {row.note}"
     assert "large: equal for no reason" in f"{row.diagnosis} {row.note}"
 
