@@ -65,7 +65,11 @@ _CALL: dict[str, dict[str, Any]] = {
     "padding": {"type": padding, "help": _PADDING_HELP},
     "data_format": {"help": "NHWC (the default) or NCHW; NWC, NDHWC ... for another rank"},
     "dtype": {"help": "dtype of arrays given as shapes (default: float32)"},
-    "data": {"choices": DATA, "help": "what arrays given as shapes hold (default: integers)"},
+    "data": {
+        "choices": DATA,
+        "metavar": "KIND",
+        "help": f"what arrays given as shapes hold: {', '.join(DATA)} (default: integers)",
+    },
 }
 _RUN: dict[str, dict[str, Any]] = {  # not in every command
     "backend": {"help": f"one of {', '.join(TABLE)}"},

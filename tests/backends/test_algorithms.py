@@ -19,7 +19,6 @@ ON_REQUEST = {  # no backend chooses these by itself
     ("cython", "im2col"),
     ("cupy", "tiled"),
     ("cupy", "registers"),
-    ("cupy", "im2col"),
     ("cupy", "cudnn"),
 }
 COMPILED = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
