@@ -23,10 +23,11 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
         data: the kind of values: "normal" (standard normal), "integers" (-4..4, whose sums are exact in any
             type), "long" (the same, but one in a hundred has half of the type's bits: its sums are exact
             too, and of an array that is rounded to a smaller type they are others), "words" (whole numbers of
-            16 bits; of 6 for float16), "pixels" (whole numbers from 0 to 255), "blurs" (positive; filters
-            are `blurred`), "scaled" (magnitudes over eight decades), "tiny" (products underflow), "huge"
-            (sums overflow) or "nonfinite" (normal, with some NaN and infinities). For an integer dtype,
-            every kind but "integers" and "long" gives values from the type's whole range.
+            16 bits; of 6 for float16), "pixels" (whole numbers from 0 to 255), "blurs" (positive; a case
+            makes its filters constant or nearly separable), "scaled" (magnitudes over eight decades), "tiny"
+            (products underflow), "huge" (sums overflow) or "nonfinite" (normal, with some NaN and
+            infinities). For an integer dtype, every kind but "integers" and "long" gives values from the
+            type's whole range.
         seed: any text.
 
     Returns:

@@ -149,6 +149,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "transposed, 4 taps and stride 2": _FEW
     | {"size": (4, 5, 7), "taps": (4,), "stride": (2,), "transposed": (1,)},
     "5 taps": _FEW | {"size": (7, 8, 12), "taps": (5,)},
+    "dilations of 8 to 10": _FEW | {"size": (21, 33), "taps": (3,), "dilation": (8, 9, 10)},
     "5 taps and stride 2": _FEW | {"size": (8, 9, 13), "taps": (5,), "stride": (2,)},
     "groups of 4 and 8 channels": {
         "size": (5, 7, 9),
@@ -165,7 +166,6 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "patches of 8": _FEW | {"size": (24, 33), "taps": (8,), "stride": (8,)},
     "patches of 16": {"size": (32, 48), "taps": (16,), "stride": (16,), "depth": (3,), "outs": (8, 16)},
     "strides of 5 to 16": _FEW | {"size": (33, 40), "taps": (3, 5, 7), "stride": (5, 6, 7, 10, 12, 16)},
-    "dilations of 8 to 10": _FEW | {"size": (21, 33), "taps": (3,), "dilation": (8, 9, 10)},
     "dilations of 12 to 24": _FEW | {"size": (25, 49), "taps": (3,), "dilation": (12, 18, 24)},
     "depthwise of multiplier 2 and stride 2": _EACH_ALONE | {"taps": (3,), "stride": (2,), "outs": (2,)},
     "large, 3 x 224 x 224": {
