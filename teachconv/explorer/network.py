@@ -54,6 +54,7 @@ class NetworkExplorer(Explorer):
         self._data = NetworkDocument(self.network, scales).data()
         self._data["title"] = title or named or type(model).__name__
         self._data |= {"pad": pad, "note": note, "at": None if at is None else self._cell(at)}
+        self._json = dumps(self._data)
         limit, own = _PAGE if budget is None else budget, len(self.html())
         if own > limit:
             raise ArgumentError(
@@ -80,7 +81,7 @@ class NetworkExplorer(Explorer):
         return path
 
     def _page(self, data: dict[str, Any], shared: bool = False) -> str:
-        return network_page(data["title"], dumps(data), shared)
+        return network_page(data["title"], self._json, shared)
 
     def data(self) -> dict[str, Any]:
         """Return the JSON document of the page."""

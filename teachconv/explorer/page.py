@@ -259,7 +259,7 @@ def page(
         f'open(document.getElementById("explorer"), data{", lens" if whole else ""});'
     )
     modules, functions = (*MODULES, "lens") if whole else MODULES, (function,) if function else ()
-    module = _HANDED_ON.format(run=json.dumps(run)) if shared else f"{script(modules, functions)}\n{run}"
+    module = _module(run, shared, modules, functions)
     return _document(f"{title}: the conv explorer", still, module, holder)
 
 
@@ -280,9 +280,13 @@ def network_page(title: str, data: str, shared: bool = False) -> str:
         'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
         'openNetwork(document.getElementById("explorer"), data);'
     )
-    whole = (*MODULES, *NETWORK_MODULES), ("tensorflow.conv2d",)
-    module = _HANDED_ON.format(run=json.dumps(run)) if shared else f"{script(*whole)}\n{run}"
+    module = _module(run, shared, (*MODULES, *NETWORK_MODULES), ("tensorflow.conv2d",))
     return _document(title, still, module, holder, _asset("network.css"))
+
+
+def _module(run: str, shared: bool, *front_end: tuple[str, ...]) -> str:
+    """Return the JavaScript of a page: a line that runs on the front-end, its own or that of its host."""
+    return _HANDED_ON.format(run=json.dumps(run)) if shared else f"{script(*front_end)}\n{run}"
 
 
 def _document(title: str, still: str, module: str, data: str = "", more_style: str = "") -> str:

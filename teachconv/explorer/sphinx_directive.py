@@ -118,11 +118,11 @@ def _address(app: Any, document: Any, name: str) -> None:
     from docutils import nodes
     from sphinx.util.osutil import relative_uri
 
-    address = (
-        f"{relative_uri(app.builder.get_target_uri(name), _SCRIPT)}?v={crc32(shared_script().encode()):x}"
-    )
     for node in [node for node in document.findall(nodes.raw) if _PLACE in node.astext()]:
-        node.replace_self(nodes.raw("", node.astext().replace(_PLACE, address), format="html"))
+        address = relative_uri(app.builder.get_target_uri(name), _SCRIPT)
+        version = f"{crc32(shared_script().encode()):x}"  # else a browser shows what it kept of another one
+        text = node.astext().replace(_PLACE, f"{address}?v={version}")
+        node.replace_self(nodes.raw("", text, format="html"))
 
 
 def _write_script(app: Any, error: Exception | None) -> None:

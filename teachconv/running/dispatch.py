@@ -106,15 +106,15 @@ def _kept(
     Returns:
         The place; None for arrays that are not plain ones of NumPy or CuPy, and arguments of unusual types.
     """
-    settled, devices = (*arguments, *options), (None, None)
+    settled = *arguments, *options
     if type(first) is not np.ndarray or type(second) is not np.ndarray:
         if not (is_native(first) and is_native(second)):
             return None
-        devices = first.device.id, second.device.id
+        settled += first.device.id, second.device.id
     try:
         if not _SCALARS.issuperset(map(type, settled)):
             settled = _plain(settled)
-        return _places(op, first.shape, first.dtype, second.shape, second.dtype, settled, devices, in_force())
+        return _places(op, first.shape, first.dtype, second.shape, second.dtype, settled, in_force())
     except (TypeError, RecursionError):  # no key
         return None
 

@@ -57,6 +57,11 @@ class Job:
         return str(accumulator(self.dtype).name)
 
     @property
+    def itemsize(self) -> int:
+        """The bytes of a number."""
+        return to_dtype(self.dtype).itemsize
+
+    @property
     def places(self) -> int:
         """The number of output cells of one channel, all images together."""
         return self.g.batch * self.g.rows.out_size * self.g.cols.out_size
@@ -192,14 +197,13 @@ def depthwise(job: Job) -> None:
     """Add the steps of depthwise."""
     g = job.g
     rows, cols = g.filters_shape[:2]
-    itemsize = to_dtype(job.dtype).itemsize
     # as many as 16 bytes hold, if that divides their number
-    channels = gcd(16 // itemsize, g.out_channels) if job.out_depth == 1 else 1
+    channels = gcd(16 // job.itemsize, g.out_channels) if job.out_depth == 1 else 1
     known = max(rows, cols) <= 7 and max(g.strides) <= 2 and g.dilations == (1, 1)
     names = ("FILTER_ROWS", "STRIDE_ROWS", "STRIDE_COLS")
     constants = [f"{name}={value}" for name, value in zip(names, (rows, *g.strides), strict=True) if known]
     if job.kind.sums_images:
-        _depthwise_filter_gradient(job, channels, itemsize, constants)
+        _depthwise_filter_gradient(job, channels, constants)
         return
     batch, height, width, depth = g.shape_of(job.kind.result)
     lines = batch * height * depth // channels
@@ -212,7 +216,7 @@ def depthwise(job: Job) -> None:
     job.launch(kernel, lines * (width // strip + 1), *job.call, "result", block=block)
 
 
-def _depthwise_filter_gradient(job: Job, channels: int, itemsize: int, constants: Sequence[str]) -> None:
+def _depthwise_filter_gradient(job: Job, channels: int, constants: Sequence[str]) -> None:
     """Add the steps of depthwise's filter gradient; with constants, the compiler knows filter and strides."""
     g = job.g
     rows, cols = g.filters_shape[:2]
@@ -224,7 +228,7 @@ def _depthwise_filter_gradient(job: Job, channels: int, itemsize: int, constants
     row_blocks = -(-rows // most)
     strips = g.batch * g.rows.out_size * -(-g.cols.out_size // strip)
     # lanes load 128 neighbouring bytes, or 64 if the channels do not fill them or there are few strips
-    lanes = 128 // (channels * itemsize)
+    lanes = 128 // (channels * job.itemsize)
     if g.out_channels % (lanes * channels) or strips < BLOCK:
         lanes //= 2
     sizes = (f"CHANNELS={channels}", f"LANES={lanes}", f"STRIP={strip}", f"TAPS={taps}")

@@ -15,11 +15,10 @@ from ...core.geometry import Conv2DGeometry
 from ...core.kinds import Kind
 from ...core.law import AxisGeometry
 from .gemm import pipelined_needs
-from .job import ENOUGH_BLOCKS, SPLIT_BYTES, Job
+from .job import MULTIPROCESSORS, SPLIT_BYTES, Job
 from .launches import TENSOR_MAP, TensorMap
 
 _LINE = 128  # bytes of a line in shared memory: the depth of a chunk
-_PROCESSORS = ENOUGH_BLOCKS // 2  # multiprocessors of a large card
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def wgmma_gemm(job: Job, tile: Tile | None = None, splits: int = 0) -> None:
         tile: the tile, or None to choose one of `TILES`.
         splits: how many blocks share the depth of a tile, at most; 0 to choose.
     """
-    kind, g, numbers = job.kind, job.g, _LINE // (4 if job.dtype == "float32" else 2)  # of a line
+    kind, g, numbers = job.kind, job.g, _LINE // job.itemsize  # of a line
     taps = prod(g.filters_shape[:2])
     # of columns and rows
     sizes, places, steps, lower, upper = zip(*(_walk(kind, axis) for axis in (g.cols, g.rows)), strict=True)
@@ -150,7 +149,7 @@ def _fastest(
     (rows, cols, chunks), choices = size, []
     for tile in tiles:
         count = -(-rows // tile.rows) * -(-cols // tile.cols) * job.g.groups
-        most = min(chunks, SPLIT_BYTES // (4 * job.cells), 4 * _PROCESSORS // count)
+        most = min(chunks, SPLIT_BYTES // (4 * job.cells), 4 * MULTIPROCESSORS // count)
         for wanted in [splits] if splits else range(1, max(1, most) + 1):
             each = -(-chunks // min(wanted, chunks))  # of a block: every block has a chunk
             choices.append((tile, -(-chunks // each), count))
@@ -169,10 +168,10 @@ def _cycles(job: Job, choice: tuple[Tile, int, int], chunks: int) -> float:
     """
     tile, splits, count = choice
     chunk = max(tile.rows * tile.cols / 32, (tile.rows + tile.cols) * _LINE / 40)
-    ends = 1500 + tile.rows * tile.cols * (4 if job.dtype == "float32" else 2) / 16
-    rounds = -(-count * splits // _PROCESSORS)
+    ends = 1500 + tile.rows * tile.cols * job.itemsize / 16
+    rounds = -(-count * splits // MULTIPROCESSORS)
     cycles = rounds * (-(-chunks // splits) * chunk + ends / min(tile.blocks, rounds))
-    return cycles if splits == 1 else cycles + 6000 + 8 * splits * job.cells / (32 * _PROCESSORS)
+    return cycles if splits == 1 else cycles + 6000 + 8 * splits * job.cells / (32 * MULTIPROCESSORS)
 
 
 _TYPES = {"float16": 6, "bfloat16": 9, "float32": 11}  # CU_TENSOR_MAP_DATA_TYPE_...; 11 rounds floats to TF32

@@ -134,6 +134,10 @@ class QuantizedComparison(tables.Report):
         return tables.Table(columns, rows, self._headline(), notes)
 
 
+def _real(integers: Any, scale: float, zero: int) -> np.ndarray:
+    return (np.asarray(integers, np.float64) - zero) * scale
+
+
 class Tensor(NamedTuple):
     """A quantized activation: its integers, what they stand for, and the layer that computes it."""
 
@@ -145,7 +149,7 @@ class Tensor(NamedTuple):
 
     def real(self, integers: Any) -> np.ndarray:
         """Return the numbers that integers stand for."""
-        return (np.asarray(integers, np.float64) - self.zero) * self.scale
+        return _real(integers, self.scale, self.zero)
 
     @property
     def limits(self) -> np.ndarray:
@@ -291,7 +295,7 @@ def _sqnr_of_output(first: Network, second: Network) -> float:
     theirs = list[np.ndarray]()
     for value, makers in second.returned.values():
         facts = second.layers[makers[-1]].quantization if makers and makers[-1] != INPUT else None
-        theirs += arrays_in([(value.astype(float) - facts[1]) * facts[0] if facts else value])
+        theirs += arrays_in([_real(value, *facts) if facts else value])
     ours, theirs = (sorted(side, key=np.size) for side in (first.outputs(), theirs))
     if [*map(np.size, ours)] != [*map(np.size, theirs)]:
         shapes = ([list(np.shape(each)) for each in side] for side in (ours, theirs))
