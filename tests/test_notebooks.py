@@ -195,7 +195,7 @@ def test_the_notebook_on_a_gpu_uses_one_that_is_there(stand_in, monkeypatch, cap
     shown = capsys.readouterr().out
     assert shown.startswith("There is a GPU here.\n")
     assert "There is no GPU" not in shown
-    assert "launch wgmma_gemm" in shown
+    assert "launch pipelined_gemm" in shown
     assert "µs on the device" in shown
     assert "\ncupy     direct " in shown
 

@@ -14,7 +14,6 @@ from teachconv import keras
 from teachconv.data import digits
 from teachconv.explorer.digits import digits_model, draw_a_digit
 from teachconv.explorer.packing import dumps
-from teachconv.explorer.page import network_page
 
 pytestmark = needs_browser
 ANSWER = "return document.querySelector('header output').textContent"
@@ -305,7 +304,7 @@ def test_the_names_of_a_file_are_text(show):
         keras.Sequential([keras.layers.Input((3, 3, 1)), keras.layers.Conv2D(1, 2)]), np.ones((1, 3, 3, 1))
     )
     network.data()["columns"][1] |= {"name": name, "word": name}
-    network._html = network_page("t", dumps(network.data() | {"at": [1, 0, 0, 0]}))
+    network._json = dumps(network.data() | {"at": [1, 0, 0, 0]})
     page = show(network)
     assert page.all("img") == []
     assert page.all("h2")[0].text.startswith(name)

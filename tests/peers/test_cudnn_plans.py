@@ -26,7 +26,7 @@ def plans(tmp_path_factory):
         "PYTHONPATH": [TESTS.parent, os.environ.get("PYTHONPATH")],
     }
     first = {name: os.pathsep.join(map(str, filter(None, folders))) for name, folders in places.items()}
-    command = [sys.executable, str(TESTS / "cudnn_plans.py")]
+    command = [sys.executable, str(TESTS.parent / "tools" / "cudnn_plans.py")]
     done = subprocess.run(command, env=os.environ | first, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])

@@ -1,6 +1,6 @@
-"""Prints the plans that cuDNN makes for an H100, in JSON: asked on a machine without one; see peers/test_cudnn_plans.py.
+"""Prints the plans that cuDNN makes for an H100, in JSON, on a machine without one; tests/peers/test_cudnn_plans.py reads them.
 
-python tests/cudnn_plans.py        (with a libcuda.so.1, such as cuda/no_driver.c, where the loader looks first)
+python tools/cudnn_plans.py        (with a libcuda.so.1 where the loader looks first, such as tests/cuda/no_driver.c)
 """
 
 import json
@@ -13,7 +13,8 @@ from teachconv.backends.cuda.launches import Convolution, Copy, Launch
 from teachconv.core.geometry import conv2d_geometry
 from teachconv.core.kinds import FORWARD, INPUT_GRADIENT, KINDS
 
-CARD = library.create_device_properties((Path(__file__).parent / "cuda" / "h100.json").read_text())
+_H100 = Path(__file__).parents[1] / "tests" / "cuda" / "h100.json"
+CARD = library.create_device_properties(_H100.read_text())
 LAYERS = {  # input, filters, and the other arguments
     "3x3": ((8, 56, 56, 64), (3, 3, 64, 64), 1, "SAME"),
     "1x1": ((8, 14, 14, 1024), (1, 1, 1024, 256)),
