@@ -54,7 +54,7 @@ static inline ptrdiff_t first_tap_of(const depthwise_filter_walk *k, ptrdiff_t o
 
    Gain over row by row: memory is read from front to back. */
 
-enum { FILTER_TILE_ROWS = TILE_PIXELS > 6 ? 2 : 1, FILTER_TILE_PIXELS = 4 };
+enum { FILTER_TILE_ROWS = ISA_LEVEL == 2 ? 2 : 1, FILTER_TILE_PIXELS = 4 };
 
 /* Adds the products of a tile to the sums, [block][tap][LANES]. x + from is the first tap of the tile's first
    pixel. border: a tile of one pixel, whose tap columns from->first_tap..past_tap-1 lie inside the image. */
@@ -196,7 +196,7 @@ KERNEL void depthwise_filter_taps(const depthwise_filter_walk *k, ptrdiff_t out_
                 const int moving = k->x_tap == k->x_pixel && pixels > 1 && left >= 3;
                 cols = smaller(left, moving ? (left >= 5 ? 5 : 3) : height == 1 ? 5 : height <= 3 ? 3 : 2);
                 for (ptrdiff_t row = k->first_row; row < k->past_row; row += rows) {
-                    rows = cols <= 2 ? 5 : cols == 3 ? 3 : moving && TILE_PIXELS > 6 ? 2 : 1;
+                    rows = cols <= 2 ? 5 : cols == 3 ? 3 : moving && ISA_LEVEL == 2 ? 2 : 1;
                     rows = smaller(rows, k->past_row - row);
                     depthwise_some_taps(moving, rows, cols, k, k->x.first + (from + row * k->x_row + col * k->x_tap),
                                         dy, pixels, block_sums + row * k->sums_row + col * LANES);

@@ -40,9 +40,21 @@ INLINE void pixel_tile(const int rows, const int vectors, const int merged, cons
                     PREFETCH(ahead, 2);
                     ahead += ahead_step;
                     const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
+#if BY_LANES
+                    const int by_lanes = merged ? 0 : rows / (int)LANES * (int)LANES;
+                    vec values[TILE_PIXELS / LANES];
+                    UNROLL(4)
+                    for (int r = 0; r < by_lanes; r += LANES) values[r / LANES] = load(x + a + r);
+#endif
                     UNROLL(14)
                     for (int r = 0; r < rows; r++) {
+#if BY_LANES
+                        const real value = merged         ? x_rows[r][a]
+                                           : r < by_lanes ? values[r / LANES][r % LANES]
+                                                          : x[a + r];
+#else
                         const real value = merged ? x_rows[r][a] : x[a + r];
+#endif
                         sum[r][0] += value * b0; /* mark: multiply-add of pixel_gemm winograd/dw winograd4/dw */
                         if (vectors > 1) sum[r][1] += value * b1;
                     }

@@ -111,6 +111,15 @@ INLINE void tile_end(const int pixels, const int vectors, vec (*sum)[TILE_VECTOR
     }
 }
 
+/* Every third pixel has a pointer, and the next two pixels lie one and two steps further: five pointers serve
+   14 pixels. */
+#define PIXEL_AT(p)                       \
+    ((p) < 3    ? a0 + (p) * pixel_step         \
+     : (p) < 6  ? a3 + ((p) - 3) * pixel_step   \
+     : (p) < 9  ? a6 + ((p) - 6) * pixel_step   \
+     : (p) < 12 ? a9 + ((p) - 9) * pixel_step   \
+                : a12 + ((p) - 12) * pixel_step)
+
 /* The callers pass constants as pixels and vectors, so every loop over them unrolls and `sum` stays in
    registers. */
 INLINE void register_tile(const int pixels, const int vectors, const int copying, TILE_PARAMETERS) {
@@ -120,12 +129,32 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
     real *copy = ending->copy;
     tile_begin(pixels, vectors, sum, y, y_starts, ending);
     for (ptrdiff_t run = 0; run < runs; run++) {
-        /* every third pixel has a pointer, and the next two pixels lie one and two steps further: five
-           pointers serve 14 pixels */
         const real *a0 = a + run_starts[run];
         const real *a3 = a0 + 3 * pixel_step, *a6 = a0 + 6 * pixel_step, *a9 = a0 + 9 * pixel_step,
                    *a12 = a0 + 12 * pixel_step;
-        for (ptrdiff_t k = 0; k < run_length; k++) {
+        ptrdiff_t k = 0;
+#if BY_LANES
+        for (; k + LANES <= run_length; k += LANES) {
+            vec values[TILE_PIXELS];
+            EACH_PIXEL(values[p] = load(PIXEL_AT(p)))
+            UNROLL(4)
+            for (int i = 0; i < LANES; i++) {
+                PREFETCH(ahead, 3);
+                ahead += ahead_step;
+                const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
+                if (copying) {
+                    store(copy, b0);
+                    store(copy + LANES, b1);
+                    copy += 2 * LANES;
+                }
+                EACH_PIXEL(sum[p][0] = keep(sum[p][0] + values[p][i] * b0))
+                if (vectors > 1) EACH_PIXEL(sum[p][1] = keep(sum[p][1] + values[p][i] * b1))
+                b += b_step;
+            }
+            a0 += LANES, a3 += LANES, a6 += LANES, a9 += LANES, a12 += LANES;
+        }
+#endif
+        for (; k < run_length; k++) {
             PREFETCH(ahead, 3);
             ahead += ahead_step;
             const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
@@ -136,12 +165,7 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
             }
             UNROLL(14)
             for (int p = 0; p < pixels; p++) {
-                const real *at = p < 3    ? a0 + p * pixel_step
-                                 : p < 6  ? a3 + (p - 3) * pixel_step
-                                 : p < 9  ? a6 + (p - 6) * pixel_step
-                                 : p < 12 ? a9 + (p - 9) * pixel_step
-                                          : a12 + (p - 12) * pixel_step;
-                const real value = *at;
+                const real value = *PIXEL_AT(p);
                 /* mark: multiply-add of row_gemm if whole_input padded_rows patches */
                 sum[p][0] += value * b0; /* mark: multiply-add of phases winograd/y winograd/dx winograd2 winograd4/y winograd4/dx col2im */
                 if (vectors > 1) sum[p][1] += value * b1;
@@ -152,6 +176,7 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
     }
     tile_end(pixels, vectors, sum, y, y_starts, ending);
 }
+#undef PIXEL_AT
 
 #define TILE_OF(name, pixels, vectors, copying)                                                            \
     KERNEL void tile_##pixels##_##name(TILE_PARAMETERS) {                                                  \

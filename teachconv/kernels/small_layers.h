@@ -34,9 +34,8 @@
    Non-finite data: x may hold anything; the filter must be finite, as in row_gemm.
    Scratch: the padded rows, 2 MB; if those of one out row take more than a quarter of it, row_gemm is called. */
 
-/* 4 pixels x 2 sums and 9 x 2 weights take 26 of AVX-512's 32 registers; elsewhere, one vector takes 13 of
-   16. */
-enum { ONE_CHANNEL_PIXELS = 4, ONE_CHANNEL_VECTORS = TILE_PIXELS > 6 ? 2 : 1 };
+/* 4 pixels x 2 sums and 9 x 2 weights take 26 of AVX-512's 32 registers; elsewhere, one vector takes 13. */
+enum { ONE_CHANNEL_PIXELS = 4, ONE_CHANNEL_VECTORS = ISA_LEVEL == 2 ? 2 : 1 };
 
 #define SMALL_LAYER_BYTES (16 * 1024) /* of a block's padded rows: half of a first-level cache */
 
@@ -210,7 +209,7 @@ INLINE void few_filters_tile(const int outs, const int vectors, const small_laye
         }                                                                                                \
     }
 /* at most two thirds of the lanes: see is_few_filters */
-#if TILE_PIXELS > 6
+#if ISA_LEVEL == 2
 #define EACH_FEW(X) UP_TO_SIX(X) X(7) X(8) X(9) X(10)
 #else
 #define EACH_FEW(X) UP_TO_SIX(X)

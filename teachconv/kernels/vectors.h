@@ -4,11 +4,16 @@
    Out:  real, vec        a number, and a vector of LANES numbers
          unaligned_vec    the same vector at any address
          TILE_PIXELS      height of a register tile in pixels; its width is TILE_VECTORS = 2 vectors
+         BY_LANES         1 where a multiply-add takes a factor from a lane of a vector, else 0
          KERNEL, INLINE   function attributes: a function compiled for the instruction set, and one that is
                           inlined into the KERNEL that calls it
 
    A register tile (register_tile.h) keeps TILE_PIXELS x 2 sums in registers and needs 2 more for the filter
-   and 1 for the pixel: 14 x 2 + 3 = 31 of the 32 registers of AVX-512, 6 x 2 + 3 = 15 of the 16 elsewhere. */
+   and 1 for the pixel: 14 x 2 + 3 = 31 of the 32 registers of AVX-512, 6 x 2 + 3 = 15 of 16 with AVX2 or SSE.
+
+   A vector of NEON has only 4 floats, so a load for every multiply-add or two would be the limit. Its
+   multiply-adds can take a factor from one lane of a vector: the tile loads LANES numbers of each pixel at once
+   and multiplies by one after the other. 8 x 2 sums, 8 of the pixels and 2 of the filter are 26 of 32. */
 #define TILE_VECTORS 2
 
 #if ISA_LEVEL == 2
@@ -25,16 +30,26 @@
 #define VECTOR_BYTES 32
 #define TILE_PIXELS 6
 #define ISA_TARGET __attribute__((target("avx2,fma,prfchw")))
+#elif defined(__aarch64__) && defined(TEACHCONV_VECTORS)
+#define VECTOR_BYTES 16
+#define TILE_PIXELS 8
+#define BY_LANES 1
+#define ISA_TARGET
 #else
 #define VECTOR_BYTES 16
 #define TILE_PIXELS 6
 #define ISA_TARGET
 #endif
+#if !defined(BY_LANES)
+#define BY_LANES 0
+#endif
 
 /* X of every height of a register tile */
 #define UP_TO_SIX(X) X(1) X(2) X(3) X(4) X(5) X(6)
-#if TILE_PIXELS > 6
+#if TILE_PIXELS == 14
 #define EACH_HEIGHT(X) UP_TO_SIX(X) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#elif TILE_PIXELS == 8
+#define EACH_HEIGHT(X) UP_TO_SIX(X) X(7) X(8)
 #else
 #define EACH_HEIGHT(X) UP_TO_SIX(X)
 #endif
@@ -73,11 +88,14 @@ typedef real unaligned_vec;
 INLINE vec load(const real *from) { return *(const unaligned_vec *)from; }
 INLINE void store(real *to, vec value) { *(unaligned_vec *)to = value; }
 
-/* Returns a vector that is loaded for several multiply-adds, in a register, where there are 32 of them. GCC
-   would load it again for each multiply-add, as an operand in memory. */
+/* Returns a vector that serves several multiply-adds, in a register, where there are 32 of them. GCC would
+   load it again for each multiply-add, as an operand in memory; and with NEON move a sum from one register to
+   another between them. */
 INLINE vec keep(vec value) {
 #if ISA_LEVEL == 2
     __asm__("" : "+v"(value));
+#elif BY_LANES && !defined(__clang__)
+    __asm__("" : "+w"(value));
 #endif
     return value;
 }
