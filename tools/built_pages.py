@@ -21,10 +21,10 @@ from browser import Page, chromium, why_no_browser  # noqa: E402
 
 WIDTHS = ((1280, 800, False), (390, 844, True))  # pixels, and whether dark
 SEARCHES = {  # a word, and pages that it must find
-    "SAME": {"answers/same_or_valid", "arguments/padding"},
+    "SAME": {"answers/same_or_valid", "arguments/geometry"},
     "VALID": {"answers/same_or_valid"},
-    "stride": {"arguments/strides", "answers/four_strides"},
-    "output_padding": {"answers/output_padding", "arguments/output_padding"},
+    "stride": {"arguments/geometry", "answers/four_strides"},
+    "output_padding": {"answers/output_padding", "arguments/geometry"},
 }
 # whether the search page says that it has finished
 _SEARCHED = "return /finished|did not match/.test(document.querySelector('#search-results')?.textContent)"
