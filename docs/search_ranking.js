@@ -18,8 +18,8 @@ const OTHER_WORD = 0.8; // how often our word for what was asked counts
 const ALSO = [
   ["atrous", "dilated"], ["autodiff", "gradients"], ["backprop", "gradients"], ["backpropagation", "gradients"],
   ["channels last", "nhwc"], ["conv", "convolution"], ["flip", "correlation"],
-  ["field of view", "receptive"], ["fractionally", "transposed"], ["im2col", "matrix"], ["quantised", "quantized"],
-  ["separable", "depthwise"], ["slow", "slower"],
+  ["field of view", "receptive"], ["fractionally", "transposed"], ["im2col", "matrix"], ["quantisation", "quantization"],
+  ["quantised", "quantized"], ["separable", "depthwise"], ["slow", "slower"],
   ["toeplitz", "matrix"], ["unet", "net"], ["1x1", "depthwise"],
 ];
 
