@@ -131,7 +131,7 @@ def test_what_fits_a_mistake_in_a_few_cases_gets_no_name(name, answer):
 def test_an_answer_that_is_told_by_its_size():
     found = ex.check("correlate", lambda x, w: np.correlate(x, w)[1:])
     assert found.code == "shape"
-    assert found.sentence == "the result is numbers of the shape [2], and must be numbers of the shape [3]"
+    assert found.sentence == "you returned a list of 2 numbers; return a list of 3 numbers"
 
 
 def test_an_unknown_puzzle_or_step():
@@ -264,14 +264,12 @@ def test_a_code_with_details_is_the_bug_too():
 def test_objects_and_exits_are_answers():
     assert ex.check("correlate", lambda x, w: np.correlate(x, w).astype(object)).passed
     assert ex.check("same", lambda *args: exit()).code == "raised"
-    assert ex.check("same", lambda *args: "3").sentence == (
-        "the result is a text, and must be numbers of the shape [2]"
-    )
+    assert ex.check("same", lambda *args: "3").sentence == "you returned a text; return a list of 2 numbers"
 
 
 def test_a_list_of_texts_is_no_text():
     found = ex.check("find_the_bug", lambda number: ["bias"])
-    assert found.sentence == "the result is a list of texts of the shape [1], and must be a text"
+    assert found.sentence == "you returned a list of 1 text; return a text"
 
 
 def test_sums_that_are_rounded_are_told_apart():
