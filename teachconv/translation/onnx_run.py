@@ -207,7 +207,13 @@ def _own_operators() -> tuple[Any, ...]:
         "MaxPool": _max_pool,
         "BatchNormalization": _batch_normalization,
     }
-    return (DequantizeLinear, Resize, Softmax, *map(operator, functions, functions.values()), *map(integers, PLACES))
+    return (
+        DequantizeLinear,
+        Resize,
+        Softmax,
+        *map(operator, functions, functions.values()),
+        *map(integers, PLACES),
+    )
 
 
 def _pad(

@@ -236,7 +236,7 @@ def _product_shape(
     other, cols = b[::-1] if transpose_b else b
     if not is_compatible((inner,), (other,)):
         raise ArgumentError(
-            f"the columns of a and the rows of b must be equally many for {c.op}; got {inner} and {other} "
+            f"a must have as many columns as b has rows for {c.op}; got {inner} and {other} "
             f"(a {text(c.shapes[0])}, b {text(c.shapes[1])})"
         )
     return rows, cols

@@ -61,9 +61,7 @@ class MatMulOp(OpKernel):
         rows, inner = a.shape[::-1] if transpose_a else a.shape
         other, cols = b.shape[::-1] if transpose_b else b.shape
         if inner != other:
-            raise InvalidArgumentError(
-                f"the columns of a and the rows of b must be equally many; got {inner} and {other}"
-            )
+            raise InvalidArgumentError(f"a must have as many columns as b has rows; got {inner} and {other}")
         sizes = None
         if transpose_a:  # the sum over the positions of an image
             op, sizes = "conv2d_backprop_filter", (1, 1, rows, cols)

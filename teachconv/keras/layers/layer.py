@@ -186,7 +186,7 @@ class Layer:
         self._trainable = truth(trainable, "trainable")
         kind = as_dtype(floatx() if dtype is None else dtype)
         if kind.kind not in "biuf" and kind.name != "bfloat16":
-            raise ArgumentTypeError(f"dtype must be one of numbers; got {brief(dtype)}")
+            raise ArgumentTypeError(f"dtype must be a type of numbers; got {brief(dtype)}")
         self.dtype: str = kind.name
         self.built = False
         self.input_shape: Shape | None = None
