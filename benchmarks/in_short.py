@@ -82,7 +82,7 @@ def in_short(ratios: Iterable[Ratio]) -> str:
     >>> print(in_short([a, b]))
     | op      | float32, batch 1 | volumes, batch 1 | least     |
     | ------- | ---------------- | ---------------- | --------- |
-    | forward | 2.00 (1, 0, 0)   | 0.50 (0, 0, 1)   | 0.50 at b |
+    | forward | 2.00 (1/0/0)     | 0.50 (0/0/1)     | 0.50 at b |
     """
     rows: dict[str, dict[str, list[Ratio]]] = {}
     for ratio in ratios:
@@ -105,7 +105,7 @@ def _summary(values: Sequence[float]) -> str:
     if not values:
         return ""
     counts = Counter(map(standing, values))
-    return f"{geometric_mean(values):.2f} ({counts['ahead']}, {counts['level']}, {counts['behind']})"
+    return f"{geometric_mean(values):.2f} ({counts['ahead']}/{counts['level']}/{counts['behind']})"
 
 
 def behind(ratios: Iterable[Ratio]) -> str:
