@@ -187,7 +187,7 @@ class Explorer:
         """Return the picture in a frame, for the HTML of another page.
 
         Args:
-            shared: the address of a file with `page.shared_script`, which the pictures of a site share; ""
+            shared: the address of a file with ``page.shared_script``, which the pictures of a site share; ""
                 puts the front-end into the picture.
         """
         still = self._still
