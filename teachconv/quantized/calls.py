@@ -20,6 +20,7 @@ from ..core.calls import Call, resolve
 from ..core.dtypes import to_dtype
 from ..core.kinds import Op
 from ..running.dispatch import run_canonical
+from ..support import record
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, plain
 from ..windows.calls import FUNCTIONS
 from ..windows.pooling import PoolCall, avg_pool, max_pool
@@ -89,7 +90,12 @@ class QuantizedCall:
 
     def rescaled(self, total: Any) -> Any:
         """Return what sums with their bias become: the numbers of the result, in int64 or in a float type."""
-        *_, (_, rounded) = self.scheme.rescale(total, self.rescaling)
+        with record.stage("rescale") as stage:
+            stage.at(self.scheme.rescale)
+            stage.arrays(sums=total)
+            rounded = total
+            for what, rounded in self.scheme.rescale(total, self.rescaling):
+                stage.say("{}", what)
         return np.clip(rounded + self.y_zero_point, *self.limits)
 
     @property
@@ -121,7 +127,9 @@ class QuantizedCall:
 
     def sums(self, backend: Any) -> np.ndarray:
         """Return the exact sums without the bias, int64, with channels last."""
-        x, w = self.call.first - self.zeros[0], self.call.second - self.zeros[1]
+        with record.stage("take the zero points off") as stage:
+            x, w = self.call.first - self.zeros[0], self.call.second - self.zeros[1]
+            stage.arrays(x=x, w=w)
         summed = tuple(axis for axis in range(w.ndim) if axis != w.ndim - 1 - self.call.op.transposed)
         # no sum of some of a cell's products is larger; float32 counts exactly up to 2**24
         largest = float(np.abs(x).max(initial=0)) * float(np.abs(w).sum(summed).max(initial=0))

@@ -83,7 +83,7 @@ def high_multiply(numbers: Any, multiplier: Any) -> Any:
     >>> high_multiply(3, 2**30), high_multiply(-3, 2**30)   # of 1.5 and -1.5
     (2, -1)
     """
-    return (numbers * multiplier + 2**30) >> 31
+    return (numbers * multiplier + 2**30) >> 31  # mark: rounding of quantized.by_two_roundings
 
 
 def shift_half_away(numbers: Any, shift: Any) -> Any:
@@ -92,6 +92,7 @@ def shift_half_away(numbers: Any, shift: Any) -> Any:
     >>> shift_half_away(6, 2), shift_half_away(-6, 2)       # of 1.5 and -1.5
     (2, -2)
     """
+    # mark: rounding of quantized.by_two_roundings if half_away
     return (numbers + (((1 << shift) - (numbers < 0)) >> 1)) >> shift
 
 
@@ -101,6 +102,8 @@ def shift_half_up(numbers: Any, shift: Any) -> Any:
     >>> shift_half_up(6, 2), shift_half_up(-6, 2)           # of 1.5 and -1.5
     (2, -1)
     """
+    # mark: rounding of quantized.by_one_rounding quantized.by_16_bits
+    # mark: rounding of quantized.by_two_roundings if half_up
     return (numbers + ((1 << shift) >> 1)) >> shift
 
 
@@ -116,8 +119,10 @@ def by_float32(total: Any, r: Rescaling) -> Steps:
     if np.any(r.float_bias):
         biased = biased + r.float_bias
         yield "+ bias / (x_scale * w_scale), float32", biased
+    # mark: rounding of quantized.by_float32 quantized.by_float32_to_int32
     product = biased * r.factor
     yield "* multiplier, float32", product
+    # mark: rounding of quantized.by_float32 quantized.by_float32_to_int32
     yield "round half to even", np.rint(product)
 
 
@@ -134,7 +139,7 @@ def by_float64(total: Any, r: Rescaling) -> Steps:
     biased = total + r.float_bias
     yield "+ bias / (x_scale * w_scale), float64", biased
     yield "* multiplier, float64", biased * r.real
-    yield "round half to even", np.rint(biased * r.real)
+    yield "round half to even", np.rint(biased * r.real)  # mark: rounding of quantized.by_float64
 
 
 def by_two_roundings(total: Any, r: Rescaling) -> Steps:
