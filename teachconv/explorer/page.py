@@ -93,6 +93,7 @@ MODULES = (
     "calls",
     "axis_tables",
     "numbers",
+    "quantized",
     "elements",
     "view",
     "grids",

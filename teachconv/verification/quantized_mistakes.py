@@ -181,7 +181,7 @@ def scale_axes(q: Any, call: Call) -> Changes:
         }
         for words, order in orders.items()
     }
-    if call.kind.gathers and depth == outs == len(channels):
+    if call.kind.gathers and depth == outs == len(channels) and np.ptp(r.real):
         bias = None if call.bias is None else call.bias * r.real
         other = replace(call, first=call.first * 1.0, second=call.second * r.real[:, None], bias=bias)
         found["the multipliers are those of the input channels"] = {
