@@ -156,7 +156,7 @@ def one_scales(q: Any, call: Call) -> Changes:
 
 @made
 def scale_axes(q: Any, call: Call) -> Changes:
-    """The multipliers in another order, along another axis of the result, or along the input channels."""
+    """The multipliers in another order, and perhaps the biases too; along another axis; or of the input channels."""
     r, groups, (depth, outs) = q.rescaling, call.geometry.groups, call.second.shape[-2:]
     channels, sizes = np.arange(len(r.real)), call.backend_shape[:-1]
     dealt = channels.reshape(groups, -1)
@@ -180,6 +180,17 @@ def scale_axes(q: Any, call: Call) -> Changes:
             "moves": order.ndim > 1,
         }
         for words, order in orders.items()
+    }
+    found |= {
+        f"the multipliers and the biases of the channels {words}": {
+            "call": None if call.bias is None else replace(call, bias=call.bias[order]),
+            "rescaling": _with_each(
+                replace(r, float_bias=r.float_bias[order]),
+                lambda each, order=order: each[order],  # type: ignore[misc]
+            ),
+        }
+        for words, order in orders.items()
+        if order.ndim == 1
     }
     if call.kind.gathers and depth == outs == len(channels) and np.ptp(r.real):
         bias = None if call.bias is None else call.bias * r.real
@@ -242,6 +253,14 @@ _RULES: dict[str, tuple[str, Way]] = {
     "last shift to even": (
         "half up, and then half to even by the last shift",
         lambda total, r: _shift_half_even((_whole(total, r) + 2**30) >> 31, _right(r)),
+    ),
+    "high half to even": (
+        "half to even, and then half away from zero by the last shift",
+        lambda total, r: shift_half_away(_shift_half_even(_whole(total, r), 31), _right(r)),
+    ),
+    "to even twice": (
+        "half to even, twice",
+        lambda total, r: _shift_half_even(_shift_half_even(_whole(total, r), 31), _right(r)),
     ),
     "high half": (
         "down to the high half of the product, and then half away from zero",

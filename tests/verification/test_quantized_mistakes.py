@@ -69,6 +69,17 @@ def half_even(numbers, bits):
     return np.rint(numbers / 2.0**bits).astype("int64")
 
 
+def skipping(axis, index):
+    """A kernel that takes a row or a column of x for padding."""
+
+    def kernel(x, *others, **facts):
+        x = x.copy()
+        np.moveaxis(x, axis, 0)[index] = facts["x_zero_point"]
+        return convolve(x, *others, **facts)
+
+    return kernel
+
+
 def wrap(numbers):
     return (numbers + 128) % 256 - 128
 
@@ -104,6 +115,10 @@ KERNELS = {
     "truncated": (SMALL, "rounding(truncation)", partial(convolve, rescale=truncated)),
     "last shift truncated": (SMALL, "rounding(last shift)", partial(convolve, rescale=partial(by_hand.rescale, last=shifted))),
     "last shift half to even": (TIES, "rounding(last shift to even)", partial(convolve, rescale=partial(by_hand.rescale, last=half_even))),
+    "high half to even": (TIES, "rounding(high half to even)", partial(convolve, rescale=partial(by_hand.rescale, first=half_even))),
+    "half to even twice": (TIES, "rounding(to even twice)", partial(convolve, rescale=partial(by_hand.rescale, first=half_even, last=half_even))),
+    "row 0 skipped": (USUAL, "border_bound", skipping(1, 0)),
+    "the last column skipped": (USUAL, "border_bound", skipping(2, -1)),
     "high half truncated": (SMALL, "rounding(high half)", partial(convolve, rescale=partial(by_hand.rescale, first=shifted))),
     "shift too large": (USUAL, "multiplier_shift", partial(convolve, rescale=partial(by_hand.rescale, more=1))),
     "saturates at -127": (FULL, "saturation", partial(convolve, finish=partial(by_hand.saturate, low=-127))),
@@ -183,6 +198,34 @@ def test_depthwise_multipliers_in_the_other_order_are_named(size):
     found = row(x, own, bias, facts, got, tc.quantized.depthwise_conv2d).diagnosis
     assert found.code == "scale_axis"
     assert "(multiplier, channel)" in found.sentence
+
+
+@pytest.mark.parametrize("size", range(len(SIZES)))
+def test_arrays_of_channels_that_a_kernel_indexes_within_a_group_are_named(size):
+    """A convolution with two groups is a dense one whose other weights are 0."""
+    x, w, bias, facts = drawn(size, USUAL)
+    x, w = np.concatenate([x, x[::-1, :, ::-1]], -1), np.concatenate([w, w[:, ::-1]], -1)
+    depth, outs = w.shape[2], w.shape[3] // 2
+    scales = np.float32(np.linspace(0.004, 0.02, 2 * outs))
+    facts, bias = facts | {"w_scale": scales}, np.concatenate([bias, bias // 2 + 300])
+    dense = np.zeros((3, 3, 2 * depth, 2 * outs), "int8")
+    dense[:, :, :depth, :outs], dense[:, :, depth:, outs:] = w[..., :outs], w[..., outs:]
+    right = CONV(x, w, bias, padding="SAME", **facts)
+    assert np.array_equal(convolve(x, dense, bias, **facts), right)
+    first = list(range(outs)) * 2
+    for biases, words in ((bias, "the multipliers of"), (bias[first], "the multipliers and the biases of")):
+        got = convolve(x, dense, biases, **facts | {"w_scale": scales[first]})
+        found = row(x, w, bias, facts, got).diagnosis
+        assert found.code == "scale_axis"
+        assert f"{words} the channels are those of the first group" in found.sentence
+
+
+def test_a_rounding_with_one_multiplier_for_all_channels_is_no_scale():
+    """A call with as many input channels as output channels, and equal scales: it was named scale_axis."""
+    x, facts = np.arange(-60, 40, dtype="int8").reshape(1, 10, 10, 1), {"x_scale": 0.5, "x_zero_point": 0}
+    facts |= {"w_scale": 0.25, "y_scale": 0.25, "y_zero_point": 1, "scheme": "tflite"}
+    got = CONV(x, np.int8([[[[1]]]]), **facts | {"scheme": "onnx"})
+    assert row(x, np.int8([[[[1]]]]), None, facts, got).diagnosis.code == "rounding(onnx)"
 
 
 @pytest.mark.parametrize("size", range(1, len(SIZES)))
