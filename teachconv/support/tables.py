@@ -541,6 +541,12 @@ class Steps(Report):
         return "".join(parts + lines)
 
 
+def aligned(steps: Sequence[tuple[str, Any]]) -> list[str]:
+    """Return steps, (what is done, the number after it), as lines with the numbers below each other."""
+    width = max((len(what) for what, _ in steps), default=0)
+    return [f"{what:{width}}  {number!s}" for what, number in steps]
+
+
 def first_lines(lines: Sequence[Any]) -> list[Any]:
     """Return the first line for each mark, of the algorithm that comes first."""
     mine = [line for line in lines if line.algorithm == lines[0].algorithm]

@@ -26,7 +26,7 @@ from ..core.kinds import KINDS, Kind
 from ..data.seeded import EXACT
 from ..inspection.explaining import Explanation, explain
 from ..quantized.calls import QuantizedCall
-from ..quantized.explaining import call_of_op, is_quantized
+from ..quantized.explaining import call_of_op, is_pool, is_quantized
 from ..running import dispatch, nn_ops
 from ..support import record
 from ..support.argument_types import ArrayLike, Backend
@@ -123,7 +123,7 @@ def diff(
     (False, 'flipped_filter')
     """
     tolerance = tolerance_of(rtol, atol)
-    if is_one_of(op, WINDOWS):
+    if is_one_of(op, WINDOWS) or is_pool(op):
         nn_ops.refuse({"backends": backends or None}, op.__name__, backends="it has none, give against=")
         return window_mistakes.compared(op, args, kwargs, against, tolerance)
     args, kwargs = call_on_host(args, kwargs)

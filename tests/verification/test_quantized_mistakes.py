@@ -312,7 +312,68 @@ def test_a_large_layer_takes_seconds_and_is_named():
 
 def test_what_diff_cannot_compare_is_refused():
     x, w, bias, facts = drawn(0, USUAL)
-    with pytest.raises(ValueError, match=r"op, a function of teachconv.quantized, must be .* got 'max_pool'"):
-        tc.diff(tc.quantized.max_pool, x, 2, 2, "VALID", against=x)
+    with pytest.raises(ValueError, match="against must be an array, or arrays by name: max_pool has no back"):
+        tc.diff(tc.quantized.max_pool, x, 2, 2, "VALID")
+    with pytest.raises(TypeError, match="max_pool takes no backends: it has none, give against="):
+        tc.diff(tc.quantized.max_pool, x, 2, 2, "VALID", backends="numpy", against=x)
     with pytest.raises(TypeError, match="diff takes no backend: give backends="):
         tc.diff(CONV, x, w, bias, backend="numpy", **facts)
+
+
+def mean(x, strides=2, pad=0, rounding=np.rint, cells=None):
+    """The mean of each window of 3 x 3, padded with 1 cell: the sum over ``cells``, or over those inside."""
+    wide = np.pad(x.astype("int64"), ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=pad)
+    inside = np.pad(np.ones_like(x, "int64"), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows, ones = (
+        np.lib.stride_tricks.sliding_window_view(array, (3, 3), (1, 2))[:, ::strides, ::strides].sum((-2, -1))
+        for array in (wide, inside)
+    )
+    return np.clip(rounding(windows, ones if cells is None else cells), -128, 127)
+
+
+def half_away(total, count):
+    return np.sign(total) * ((2 * abs(total) + count) // (2 * count))
+
+
+@pytest.mark.parametrize("size", range(1, len(SIZES)))  # halves are at the border alone
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        (None, {}),
+        ("rounding(down)", {"rounding": np.floor_divide}),
+        ("rounding(truncation)", {"rounding": lambda total, count: np.trunc(total / count)}),
+        ("rounding(half to even)", {"rounding": lambda total, count: np.rint(total / count)}),
+        ("rounding(half up)", {"rounding": lambda total, count: np.floor(total / count + 0.5)}),
+        ("count_include_pad", {"cells": 9}),
+        ("stride", {"strides": 1}),
+    ],
+)
+def test_mistakes_of_an_average_are_named(code, change, size):
+    x = drawn(size, USUAL)[0]
+    facts = {"x_scale": 0.1, "x_zero_point": -9, "scheme": "tflite"}
+    got = mean(x, **{"rounding": half_away} | change)
+    row = tc.diff(tc.quantized.avg_pool, x, 3, 2, 1, against=got, **facts).rows[0]
+    assert row.passed is (code is None)
+    assert code is None or row.diagnosis.code == code, row
+
+
+def test_mistakes_of_pools_are_named():
+    x = drawn(1, USUAL)[0]
+    facts = {"x_scale": 0.1, "x_zero_point": -9, "scheme": "tflite"}
+
+    def named(op, got, *windows, **more):
+        return tc.diff(op, x, *windows, against=got, **more).rows[0].diagnosis.code
+
+    largest = tc.quantized.max_pool(x, 3, 2, 1)
+    assert named(tc.quantized.avg_pool, largest, 3, 2, 1, **facts) == "max_for_average"
+    average = tc.quantized.avg_pool(x, 3, 2, 1, **facts)
+    assert named(tc.quantized.max_pool, average, 3, 2, 1) == "average_for_max"
+    low = (x // 2 - 64).astype("int8")
+    bordered = tc.quantized.max_pool(np.pad(low, ((0, 0), (1, 1), (1, 1), (0, 0))), 3, 2, "VALID")
+    row = tc.diff(tc.quantized.max_pool, low, 3, 2, 1, against=bordered).rows[0]
+    assert row.diagnosis.code == "padded_with_zeros"
+    assert row.where == "first and last row or column 0 of 4: zeros"
+    by_onnx = tc.quantized.avg_pool(x, 3, 2, 1, **facts | {"scheme": "onnx"})
+    assert named(tc.quantized.avg_pool, by_onnx, 3, 2, 1, **facts) == "rounding(onnx)"  # its float32, at halves
+    relu = facts | {"activation": "relu"}
+    assert named(tc.quantized.avg_pool, average, 3, 2, 1, **relu) == "relu_clamp"
