@@ -212,7 +212,10 @@ class Variants:
         array = np.asarray(self.arguments[name])
         zeros = np.broadcast_to(quantized.zeros[1], quantized.call.second.shape).reshape(array.shape)
         zeros = zeros.astype(array.dtype)  # which wraps around, and back again
-        return _resized(array - zeros, self.filter_axes, size, centred=True) + zeros[(slice(1),) * quantized.call.geometry.rank]
+        return (
+            _resized(array - zeros, self.filter_axes, size, centred=True)
+            + zeros[(slice(1),) * quantized.call.geometry.rank]
+        )
 
     def _place(self, call: Call) -> tuple[int, ...]:
         """Return the cell of a variant whose window is where that of the document's first cell is."""
@@ -277,7 +280,11 @@ class Variants:
             given = self.arguments[words.padding]
         # a dialect's gradient has numbers alone
         usual = (0, 1, 2) if words is _OWN and title else words.paddings
-        if words in (_OWN, _QUANTIZED) and self.document.call.op.rank == 1 and not self.document.call.op.transposed:
+        if (
+            words in (_OWN, _QUANTIZED)
+            and self.document.call.op.rank == 1
+            and not self.document.call.op.transposed
+        ):
             usual = ("CAUSAL", *usual)
         values = [*usual] if given in usual else [*(v for v in usual if isinstance(v, (str, dict))), given]
         return Choices("padding", tuple(map(_padding_text, values)), tuple(values), values.index(given))

@@ -93,10 +93,9 @@ class QuantizedCall:
         with record.stage("rescale") as stage:
             stage.at(self.scheme.rescale)
             stage.arrays(sums=total)
-            rounded = total
-            for what, rounded in self.scheme.rescale(total, self.rescaling):
-                stage.say("{}", what)
-        return np.clip(rounded + self.y_zero_point, *self.limits)
+            steps = list(self.scheme.rescale(total, self.rescaling))
+            stage.say("{}", "; ".join(what for what, _ in steps))
+        return np.clip(steps[-1][1] + self.y_zero_point, *self.limits)
 
     @property
     def stored(self) -> tuple[np.ndarray, np.ndarray]:

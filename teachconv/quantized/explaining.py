@@ -104,9 +104,7 @@ def is_pool(op: Any) -> bool:
     return is_quantized(op) and op.__name__.endswith("_pool")
 
 
-def pool_of_op(
-    op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[QuantizedPool, np.ndarray]:
+def pool_of_op(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[QuantizedPool, np.ndarray]:
     """Return the call of a pool of `teachconv.quantized`, checked, and its array."""
     return pool_call_of(op.__name__, **with_defaults(op, args, kwargs))
 
@@ -162,7 +160,9 @@ def explain(
     """
     if is_pool(op):
         pool, x = pool_of_op(op, args, kwargs)
-        return pool.explain(x, cell_inside(at, "at", pool.pool.output_shape, f"({', '.join(pool.pool.layout)})"))
+        return pool.explain(
+            x, cell_inside(at, "at", pool.pool.output_shape, f"({', '.join(pool.pool.layout)})")
+        )
     call, _ = call_of_op(op, args, kwargs)
     kind, geometry = call.call.kind, call.call.geometry
     axes = ", ".join(layout_of("input", geometry.rank))

@@ -133,7 +133,9 @@ def _drawn(
     bias = rng.integers(-size, size + 1, channels)
     if numbers.beyond:
         # steps of y, above or below the middle of its type, where none saturates
-        steps = rng.integers(64, 100, channels) * (1 if y_zero <= (int(x_limits.min) + int(x_limits.max)) / 2 else -1)
+        steps = rng.integers(64, 100, channels) * (
+            1 if y_zero <= (int(x_limits.min) + int(x_limits.max)) / 2 else -1
+        )
         bias = _beside_halves(sums, (2 * steps + 1) * 2**18)
     if law.bias_types == ("float32",):  # real numbers
         bias = bias * np.float32(x_scale) * w_scale

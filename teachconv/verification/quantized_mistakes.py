@@ -156,7 +156,7 @@ def one_scales(q: Any, call: Call) -> Changes:
 
 @made
 def scale_axes(q: Any, call: Call) -> Changes:
-    """The multipliers in another order, and perhaps the biases too; along another axis; or of the input channels."""
+    """The multipliers, and perhaps the biases, in another order, along another axis, or of the input channels."""
     r, groups, (depth, outs) = q.rescaling, call.geometry.groups, call.second.shape[-2:]
     channels, sizes = np.arange(len(r.real)), call.backend_shape[:-1]
     dealt = channels.reshape(groups, -1)

@@ -72,7 +72,9 @@ def test_the_page_has_the_steps_of_explain_in_every_cell(page, scheme):
         for shown in page("cells", text_of(op, **given), 40):
             n, row, col, plane = shown["cell"]
             slice_, channel = divmod(plane, y.shape[-1])
-            cell = {3: (n, col, channel), 4: (n, row, col, channel), 5: (n, slice_, row, col, channel)}[y.ndim]
+            cell = {3: (n, col, channel), 4: (n, row, col, channel), 5: (n, slice_, row, col, channel)}[
+                y.ndim
+            ]
             found = tc.quantized.explain(op, at=cell, **given)
             assert int(shown["value"]) == int(shown["total"]) == shown["painted"] == y[cell], (seed, cell)
             assert [what for what, _ in shown["steps"]] == [what for what, _ in found.steps]
@@ -112,7 +114,9 @@ def test_the_rescaling_of_2000_sums_is_that_of_the_scheme(page):
                 activation=None,
                 dtype=None,
             )
-            facts = Document(tc.quantized.conv2d, *_again(call, bias, scales, scheme), None).base()["quantized"]
+            facts = Document(tc.quantized.conv2d, *_again(call, bias, scales, scheme), None).base()[
+                "quantized"
+            ]
             asked = "(q, sums) => sums.map((sum, i) => Number(rescaled(q, i, BigInt(sum)).at(-1)[1]))"
             want = np.array([call.rescaled(np.full(250, one))[i] for i, one in enumerate(sums)])
             assert page(asked, json.loads(dumps(facts)), sums.tolist()) == want.tolist(), (scheme, x_type)
@@ -121,7 +125,13 @@ def test_the_rescaling_of_2000_sums_is_that_of_the_scheme(page):
 def _again(call, bias, scales, scheme):
     """The arguments of that call, for `tc.explore`."""
     x, w = call.stored
-    facts = {"x_scale": 1.0, "x_zero_point": 0, "w_scale": scales, "y_scale": 1.0, "y_zero_point": call.y_zero_point}
+    facts = {
+        "x_scale": 1.0,
+        "x_zero_point": 0,
+        "w_scale": scales,
+        "y_scale": 1.0,
+        "y_zero_point": call.y_zero_point,
+    }
     return (x, w, bias), facts | {"scheme": scheme}
 
 
@@ -184,7 +194,9 @@ def test_beside_another_scheme_the_cells_that_differ_are_named():
 
 def test_what_a_page_of_a_quantized_call_refuses(tmp_path):
     explorer = tc.explore(tc.quantized.conv2d, X, W, **FACTS)
-    assert repr(explorer).startswith("Explorer(tc.quantized.conv2d(x [1, 4, 4, 1], w [3, 3, 1, 1], x_scale=0.5, ")
+    assert repr(explorer).startswith(
+        "Explorer(tc.quantized.conv2d(x [1, 4, 4, 1], w [3, 3, 1, 1], x_scale=0.5, "
+    )
     with pytest.raises(ValueError, match="path must end in .html: of a quantized call there is no static"):
         explorer.save(tmp_path / "page.svg")
     with pytest.raises(ValueError, match="op, a function of teachconv.quantized, must be one of conv1d"):
@@ -197,14 +209,18 @@ def test_what_a_page_of_a_quantized_call_refuses(tmp_path):
 
 @needs_browser
 def test_a_page_shows_zero_points_products_and_steps(show):
-    page = show(tc.explore(tc.quantized.conv2d, X, W, np.int32([9]), padding="SAME", at=(0, 0, 0, 0), **FACTS))
+    page = show(
+        tc.explore(tc.quantized.conv2d, X, W, np.int32([9]), padding="SAME", at=(0, 0, 0, 0), **FACTS)
+    )
     look = page.look()
     source = look["grids"][0]["cells"]
     assert {cell["text"] for cell in source if "padding" in cell["classes"]} == {"3"}
     y = tc.quantized.conv2d(X, W, np.int32([9]), padding="SAME", **FACTS)
     assert look["value"] == str(y[0, 0, 0, 0])
     assert "(7 − 3) × (-1 − 0) = -4" in look["products"]
-    found = tc.quantized.explain(tc.quantized.conv2d, X, W, np.int32([9]), padding="SAME", at=(0, 0, 0, 0), **FACTS)
+    found = tc.quantized.explain(
+        tc.quantized.conv2d, X, W, np.int32([9]), padding="SAME", at=(0, 0, 0, 0), **FACTS
+    )
     steps = page.driver.execute_script(
         "return [...document.querySelectorAll('.rescaling li')].map((e) => [...e.children].map((c) => c.textContent))"
     )

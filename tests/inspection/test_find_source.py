@@ -201,7 +201,11 @@ def test_the_lines_of_a_quantized_call_are_those_that_run(scheme):
 
 def test_one_of_two_last_roundings_is_named():
     """Of LiteRT's builtin kernels vectors round half up; the loop over channels that are left rounds half away."""
-    for channels, names in ((8, ["shift_half_up"]), (4, ["shift_half_away"]), (9, ["shift_half_away", "shift_half_up"])):
+    for channels, names in (
+        (8, ["shift_half_up"]),
+        (4, ["shift_half_away"]),
+        (9, ["shift_half_away", "shift_half_up"]),
+    ):
         x, w = np.ones((1, 2, 2, channels), "int8"), np.ones((1, 1, channels, 1), "int8")
         chain = tc.find_source(tc.quantized.depthwise_conv2d, x, w, **FACTS, scheme="tflite_builtin")
         lines = [line for line in chain.lines if line.mark == "rounding"]

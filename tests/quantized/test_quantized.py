@@ -168,7 +168,9 @@ def test_an_explanation_of_a_pool_ends_in_the_cell(scheme):
             assert found.value == found.steps[-1][1] == y[cell]
             inside = [value for _, value in found.taps if value is not None]
             assert inside == [given["x"][place] for place, value in found.taps if value is not None]
-            assert found.divisor == (None if op == "max_pool" else len(found.taps if "qnn" in scheme else inside))
+            assert found.divisor == (
+                None if op == "max_pool" else len(found.taps if "qnn" in scheme else inside)
+            )
             assert found.steps[0][0] in str(found)
 
 

@@ -374,6 +374,8 @@ def test_mistakes_of_pools_are_named():
     assert row.diagnosis.code == "padded_with_zeros"
     assert row.where == "first and last row or column 0 of 4: zeros"
     by_onnx = tc.quantized.avg_pool(x, 3, 2, 1, **facts | {"scheme": "onnx"})
-    assert named(tc.quantized.avg_pool, by_onnx, 3, 2, 1, **facts) == "rounding(onnx)"  # its float32, at halves
+    assert (
+        named(tc.quantized.avg_pool, by_onnx, 3, 2, 1, **facts) == "rounding(onnx)"
+    )  # its float32, at halves
     relu = facts | {"activation": "relu"}
     assert named(tc.quantized.avg_pool, average, 3, 2, 1, **relu) == "relu_clamp"
