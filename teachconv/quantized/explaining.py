@@ -159,9 +159,9 @@ def explain(
     saturated to -128 .. 127                0
     """
     if is_pool(op):
-        pool, x = pool_of_op(op, args, kwargs)
+        pool, array = pool_of_op(op, args, kwargs)
         return pool.explain(
-            x, cell_inside(at, "at", pool.pool.output_shape, f"({', '.join(pool.pool.layout)})")
+            array, cell_inside(at, "at", pool.pool.output_shape, f"({', '.join(pool.pool.layout)})")
         )
     call, _ = call_of_op(op, args, kwargs)
     kind, geometry = call.call.kind, call.call.geometry

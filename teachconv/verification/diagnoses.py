@@ -126,7 +126,7 @@ DIAGNOSES: tuple[Known, ...] = (
           _QUANTIZED, ("quantized",)),
     Known("rounding", "the rounding is another scheme's, or of no scheme", "numbers",
           quantized_mistakes.roundings, f"{_SMALL})", f"{_SMALL} | {{'scheme': 'onnx'}})", _QUANTIZED,
-          ("quantized",)),
+          ("quantized",), rarely=quantized_mistakes.float_sums),
     Known("relu_clamp", "a relu clamps at the integer 0, not at the zero point", "result",
           quantized_mistakes.relus, f"{_INT8[:-1]}, activation='relu')", f"maximum({_INT8}, 0)", _QUANTIZED,
           ("quantized",)),

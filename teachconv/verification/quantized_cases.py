@@ -28,8 +28,8 @@ class Numbers:
         fill: how much of the type the results take; above 1 they saturate.
         most: the largest multiplier; one above 1 shifts to the left.
         exact: whether scales are powers of two, so that results lie exactly between two integers.
-        beyond: whether the biases lead one sum of each channel beyond 2**24, next to such a place, and
-            products are too small to change a float32 of that size.
+        beyond: whether the biases lead the sums beyond 2**24, to both sides of such a place: a float32 of
+            that size loses what decides.
     """
 
     w_scales: Callable[[Any, int], np.ndarray]
@@ -64,7 +64,7 @@ DRAWN = {
     "sums beyond 2**24": Numbers(
         lambda rng, channels: np.full(channels, 2.0**-4),
         symmetric=True,
-        reach=1,
+        reach=2,
         most=2.0**-19,
         exact=True,
         beyond=True,
@@ -132,11 +132,10 @@ def _drawn(
     size = max(1.0, float(np.abs(sums).mean()) if sums.size else 1.0)
     bias = rng.integers(-size, size + 1, channels)
     if numbers.beyond:
-        # steps of y, above or below the middle of its type, where none saturates
-        steps = rng.integers(64, 100, channels) * (
-            1 if y_zero <= (int(x_limits.min) + int(x_limits.max)) / 2 else -1
-        )
-        bias = _beside_halves(sums, (2 * steps + 1) * 2**18)
+        steps = rng.integers(64, 100, channels)  # of y, where none saturates
+        below = 2 * y_zero > int(x_limits.min) + int(x_limits.max)
+        means = sums.reshape(-1, channels).sum(0) // max(1, sums.size // max(1, channels))
+        bias = (2 * steps + 1) * 2**18 * (-1) ** below - means
     if law.bias_types == ("float32",):  # real numbers
         bias = bias * np.float32(x_scale) * w_scale
     dtype = "int64" if wide else law.bias_types[0]
@@ -144,15 +143,3 @@ def _drawn(
     largest = min(numbers.most, 2.0 ** np.round(np.log2(wanted)))  # of the multipliers
     y_scale = x_scale * w_scale.max(initial=2.0**-20) / largest
     return call_of(op, x, w, bias.astype(dtype) if case.bias else None, y_scale=y_scale, **facts)
-
-
-def _beside_halves(sums: np.ndarray, halves: np.ndarray) -> np.ndarray:
-    """Return a bias for each channel, with which its largest sum of products comes next to a given number.
-
-    The sum ends on one side of that number, and the bias alone lies on its other side.
-    """
-    flat = sums.reshape(-1, len(halves))
-    if not flat.size:
-        return halves
-    largest = flat[abs(flat).argmax(0), np.arange(len(halves))]
-    return halves + largest // 2 - largest
