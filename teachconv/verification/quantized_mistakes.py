@@ -182,12 +182,14 @@ def scale_axes(q: Any, call: Call) -> Changes:
         }
         for words, order in orders.items()
     }
-    for words, order in orders.items() if call.bias is not None else ():
-        if order.ndim == 1:
-            of_bias = {"call": replace(call, bias=call.bias[order])}
-            moved = _with_each(r, lambda each, order=order: each[order])  # type: ignore[misc]
-            found[f"the multipliers and the biases of the channels {words}"] = of_bias | {"rescaling": moved}
-            found[f"the biases of the channels {words}"] = of_bias | {"code": "bias"}
+    biases = (
+        {} if call.bias is None else {w: call.bias[order] for w, order in orders.items() if order.ndim == 1}
+    )
+    for words, bias in biases.items():
+        of_bias = {"call": replace(call, bias=bias)}
+        both = {"rescaling": found[f"the multipliers of the channels {words}"]["rescaling"]}
+        found[f"the multipliers and the biases of the channels {words}"] = of_bias | both
+        found[f"the biases of the channels {words}"] = of_bias | {"code": "bias"}
     if call.kind.gathers and depth == outs == len(channels) and np.ptp(r.real):
         bias = None if call.bias is None else call.bias * r.real
         other = replace(call, first=call.first * 1.0, second=call.second * r.real[:, None], bias=bias)
