@@ -480,11 +480,10 @@ def code(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         if name == "dilations" and value == 1:
             continue
         shape = getattr(value, "shape", None)
-        if shape is not None or (name in _ARRAYS and value is not None):
-            sizes = list(np.shape(value)) if shape is None else list(shape)
-            parts.append(f"{name} {sizes}")
+        if shape or (name in _ARRAYS and value is not None):
+            parts.append(f"{name} {list(shape or np.shape(value))}")
         else:
-            text = repr(value)
+            text = repr(value) if shape is None else str(value)  # of a number of NumPy
             parts.append(f"{name}={text if len(text) <= 80 else text[:77] + '...'}")
     return f"{nn_ops.name_of(op).replace('teachconv', 'tc', 1)}({', '.join(parts)})"
 

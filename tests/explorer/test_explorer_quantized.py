@@ -197,6 +197,8 @@ def test_what_a_page_of_a_quantized_call_refuses(tmp_path):
     assert repr(explorer).startswith(
         "Explorer(tc.quantized.conv2d(x [1, 4, 4, 1], w [3, 3, 1, 1], x_scale=0.5, "
     )
+    of_numpy = repr(tc.explore(tc.quantized.conv2d, X, W, **FACTS | {"x_scale": np.float32(0.1)}))
+    assert "x_scale=0.1, x_zero_point=3" in of_numpy
     with pytest.raises(ValueError, match="path must end in .html: of a quantized call there is no static"):
         explorer.save(tmp_path / "page.svg")
     with pytest.raises(ValueError, match="op, a function of teachconv.quantized, must be one of conv1d"):
