@@ -178,7 +178,7 @@ class Explorer:
         """Return the page of a document of `data`; ``shared`` as of `page.page`."""
         document, overview = self._document, data["call"]["overview"]
         whole = overview is not None and overview["numbers"] is not None and self._other is None
-        words: dict[str, Any] = {"whole": whole, "shared": shared}
+        words = {"whole": whole, "shared": shared, "quantized": document.quantized is not None}
         return page(document.call.op.name, dumps(data), self._still, document.function, **words)
 
     def _repr_html_(self) -> str:

@@ -27,9 +27,10 @@ def explore(
 
     Args:
         op: an op of teachconv over one axis, two or three, a dialect's function, a convolution of
-            `teachconv.quantized`, or a max or average pool; or a model, as of `teachconv.compare`: ``explore(model, x)``, with a batch of one. Of a call, the
-            page draws in NHWC for every dialect, a sequence as a row, a volume slice by slice; its
-            variants keep the call's padding as numbers, and a pool has none.
+            `teachconv.quantized`, or a max or average pool; or a model, as of `teachconv.compare`:
+            ``explore(model, x)``, with a batch of one. Of a call, the page draws in NHWC for every dialect, a
+            sequence as a row, a volume slice by slice; its variants keep the call's padding as numbers, and a
+            pool has none.
         *args: the op's arguments.
         at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
             only the surroundings of this cell are shown. Of a network, (layer, row, column, channel).

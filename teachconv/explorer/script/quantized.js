@@ -1,4 +1,7 @@
 // How a runtime makes an integer of the result of an exact sum: the copy of quantized/schemes.py, proven equal by a test.
+// Pages of other calls do not have this module: whoever uses it asks first whether the document is quantized.
+
+import { h } from "./elements.js";
 
 const { fround } = Math;
 
@@ -84,4 +87,16 @@ export function exactly(number) {
   const single = fround(number) === number;
   const digits = single && [1, 2, 3, 4, 5, 6, 7, 8, 9].find((count) => fround(Number(number.toPrecision(count))) === number);
   return String(digits ? Number(number.toPrecision(digits)) : number).replace("e+", "e");
+}
+
+/** How a quantized call comes from the sum to its value: the multiplier in its forms, and every step with the number after it. */
+export function rescalingSteps(view, cell, { steps }) {
+  const { quantized, result } = view.doc;
+  if (!steps) return null;
+  const { real, factor, multiplier, shift } = rescalingOf(quantized, view.split(result, cell[3])[1]);
+  const forms = [["x_scale * w_scale / y_scale", exactly(real)], ["in float32", exactly(factor)], ["as an integer", `${multiplier} / 2**31 * 2**${shift}`]];
+  return h("div", { class: "rescaling", "data-tap": Infinity },
+    h("h3", {}, `From the sum to the stored integer: scheme ${quantized.scheme}`),
+    h("p", {}, `${quantized.runtime}. The multiplier is `, forms.flatMap(([what, number], i) => [i ? `, ${what} ` : `${what} = `, h("b", {}, number)]), "."),
+    h("ol", {}, steps.map(([what, number]) => h("li", {}, h("span", {}, what), h("b", {}, exactly(number))))));
 }

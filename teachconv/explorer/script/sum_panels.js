@@ -2,7 +2,7 @@
 
 import { ExactSum, brief, full, same } from "./numbers.js";
 import { h, plural, table } from "./elements.js";
-import { exactly, rescalingOf } from "./quantized.js";
+import { rescalingSteps } from "./quantized.js";
 import { index, named } from "./view.js";
 
 const ROWS = 120; // rows of a table of products before it is expanded
@@ -47,22 +47,10 @@ export function sumPanel(view, cell, app) {
   }
   const headline = h("h2", { class: "headline" }, `${named(view, doc.result, cell)} `, h("span", { class: "is" }, "="), " ", h("output", {}, value === undefined ? "?" : full(value)));
   return {
-    equation: [headline, ...equation(view, taps, app), poolLine(view, cell, taps), rescalingSteps(view, cell, taps)],
+    equation: [headline, ...equation(view, taps, app), poolLine(view, cell, taps), doc.quantized ? rescalingSteps(view, cell, taps) : null],
     terms: [h("p", { class: "said" }, words), taps.list.length ? tapTable(view, taps, app) : null],
     list: taps.list,
   };
-}
-
-/** How a quantized call comes from the sum to its value: the multiplier in its forms, and every step with the number after it. */
-function rescalingSteps(view, cell, { steps }) {
-  const { quantized, result } = view.doc;
-  if (!steps) return null;
-  const { real, factor, multiplier, shift } = rescalingOf(quantized, view.split(result, cell[3])[1]);
-  const forms = [["x_scale * w_scale / y_scale", exactly(real)], ["in float32", exactly(factor)], ["as an integer", `${multiplier} / 2**31 * 2**${shift}`]];
-  return h("div", { class: "rescaling", "data-tap": Infinity },
-    h("h3", {}, `From the sum to the stored integer: scheme ${quantized.scheme}`),
-    h("p", {}, `${quantized.runtime}. The multiplier is `, forms.flatMap(([what, number], i) => [i ? `, ${what} ` : `${what} = `, h("b", {}, number)]), "."),
-    h("ol", {}, steps.map(([what, number]) => h("li", {}, h("span", {}, what), h("b", {}, exactly(number))))));
 }
 
 /** How a pool comes to its value. */
