@@ -26,7 +26,7 @@ from ..core.kinds import KINDS, Kind
 from ..data.seeded import EXACT
 from ..inspection.explaining import Explanation, explain
 from ..quantized.calls import QuantizedCall
-from ..quantized.explaining import call_of_op, is_quantized
+from ..quantized.explaining import call_of_op, is_pool, is_quantized
 from ..running import dispatch, nn_ops
 from ..support import record
 from ..support.argument_types import ArrayLike, Backend
@@ -123,7 +123,7 @@ def diff(
     (False, 'flipped_filter')
     """
     tolerance = tolerance_of(rtol, atol)
-    if is_one_of(op, WINDOWS):
+    if is_one_of(op, WINDOWS) or is_pool(op):
         nn_ops.refuse({"backends": backends or None}, op.__name__, backends="it has none, give against=")
         return window_mistakes.compared(op, args, kwargs, against, tolerance)
     args, kwargs = call_on_host(args, kwargs)
@@ -197,7 +197,7 @@ def check_cases(
     for case in (case for case in (find_cases() if cases is None else cases) if case.takes(dtype, data)):
         say(f"{case.name}, {dtype} {data}")
         for name, module in found:
-            if hasattr(module, "SCHEME"):
+            if hasattr(module, "SCHEME") and case.geometry.rank in ranks_of(module):
                 rows += _quantized_rows(name.rpartition(".")[2], module, case, data, kinds, tolerance)
         large = "small" not in case.tags
         for number, problem in enumerate(case.problems(dtype, data)):

@@ -35,6 +35,17 @@ _SIDES = {
 }
 
 
+def skipped_edges(case: Failure) -> Iterator[Mistake]:
+    """The first or the last row of the input taken for padding, or a column."""
+    axes = enumerate(AXES[-case.call.geometry.rank :], 1)
+    for (axis, name), (words, side) in product(axes, {"first": 0, "last": -1}.items()):
+        first = case.call.first.copy()
+        np.moveaxis(first, axis, 0)[side] = 0
+        if first.any():
+            sentence = f"when the {words} of the input's {_WORDS[name]} counts as padding"
+            yield Mistake(sentence, replace(case.call, first=first))
+
+
 def some_axes(rank: int) -> dict[tuple[int, ...], str]:
     """Return the axes in which a mistake may be made, all of them first, and their names."""
     names = [_WORDS[axis] for axis in AXES[-rank:]]

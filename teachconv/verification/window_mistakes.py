@@ -19,6 +19,9 @@ import numpy as np
 from ..core.arguments import begins_then_ends
 from ..core.dtypes import is_integer
 from ..core.law import AxisGeometry
+from ..quantized.calls import QuantizedPool
+from ..quantized.explaining import is_quantized, pool_of_op
+from ..quantized.schemes import SCHEMES, Averaging
 from ..support.devices import to_host
 from ..support.errors import ArgumentError
 from ..truth import bounds
@@ -110,6 +113,53 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
                 if divisor != call.divisor
             ]
     return found
+
+
+def _quantized_mistakes(call: QuantizedPool) -> list[Mistake]:
+    """Return the mistakes of a quantized pool: those of its windows, its zero points, and roundings."""
+    pool, (x_zero, y_zero) = call.pool, call.zeros
+    made = [
+        (code, words, replace(call, pool=other))
+        for code, words, other in _pool_mistakes(pool)
+        if isinstance(other, PoolCall) and other.reduce == pool.reduce
+    ]
+    if pool.reduce == "max":
+        full, mean = counts(pool.axes) == pool.terms, replace(pool, reduce="average")
+        zeros = "if the padding is the integer 0"
+        return [
+            *made,
+            ("padded_with_zeros", zeros, lambda x: np.where(full, call(x), np.maximum(call(x), 0))),
+            (
+                "average_for_max",
+                "if it is the mean, not the maximum",
+                replace(call, pool=mean, scheme=SCHEMES["tflite"]),
+            ),
+        ]
+    schemes = {law.name: (f"if it is rounded as by {law}", law.average) for law in SCHEMES.values()}
+    maximum = replace(call, pool=replace(pool, reduce="max"))
+    return [
+        ("max_for_average", "if it is the maximum, not the mean", maximum),
+        *(
+            (f"rounding({name})", words, replace(call, scheme=replace(call.scheme, average=average)))
+            for name, (words, average) in (_AVERAGES | schemes).items()
+        ),
+        *made,
+        ("zero_point", "if the zero point of y is ignored", replace(call, zeros=(x_zero, 0))),
+        ("zero_point", "if the zero point of x is ignored", replace(call, zeros=(0, y_zero))),
+        ("relu_clamp", "if there is no clamp", replace(call, limits=(-(2**15), 2**16))),
+    ]
+
+
+# roundings of no scheme, in words, and the steps of an average of stored integers
+_AVERAGES: dict[str, tuple[str, Callable[[Averaging], Any]]] = {
+    "truncation": (
+        "if what is behind the point is cut off",
+        lambda a: [("", np.trunc(a.add(a.x) / a.count))],
+    ),
+    "down": ("if it is rounded down", lambda a: [("", a.add(a.x) // a.count)]),
+    "half up": ("if it is rounded half up", lambda a: [("", np.floor(a.add(a.x) / a.count + 0.5))]),
+    "half to even": ("if it is rounded half to even", lambda a: [("", np.rint(a.add(a.x) / a.count))]),
+}
 
 
 def _with_spatial(call: PoolCall, spatial: Sequence[AxisGeometry]) -> tuple[AxisGeometry, ...]:
@@ -278,6 +328,7 @@ MISTAKES: dict[type, Callable[[Any], list[Mistake]]] = {
     PoolCall: _pool_mistakes,
     PadCall: _pad_mistakes,
     BatchNormCall: _norm_mistakes,
+    QuantizedPool: _quantized_mistakes,
 }
 
 
@@ -318,7 +369,7 @@ def compared(
     Returns:
         A row for each result.
     """
-    call, x = bound_call(op, args, kwargs)
+    call, x = (pool_of_op if is_quantized(op) else bound_call)(op, args, kwargs)
     if against is None:
         raise ArgumentError(
             f"against must be an array, or arrays by name: {op.__name__} has no backends to compare"
@@ -345,8 +396,8 @@ def compared(
         bad = None if verdict is None else tuple(np.argwhere(~verdict.ok)[0].tolist())
         note = "" if verdict else f"its shape is {list(got.shape)}, not {list(wanted[number].shape)}"
         wrong, places = None if verdict is None else ~verdict.ok, ""
-        if wrong is not None and isinstance(call, PoolCall):
-            places = cells_in_words(wrong, call.layout, held_words(got[wrong]))
+        if wrong is not None and isinstance(pool := getattr(call, "pool", call), PoolCall):
+            places = cells_in_words(wrong, pool.layout, held_words(got[wrong]))
         tried = ((code, words, judged(got, number, made)) for code, words, made in MISTAKES[type(call)](call))
         fitting = (Diagnosis(code, f"equal {words}") for code, words, fit in tried if fit and fit.passed)
         found = next(fitting, None)
