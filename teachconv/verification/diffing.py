@@ -47,7 +47,7 @@ from ..truth.exact import abs_sum, float64_result, never_rounds, signed_sums, un
 from ..windows.calls import FUNCTIONS as WINDOWS
 from . import window_mistakes
 from .cases import CASES, Case, find_cases
-from .diagnosing import Failure, Found, Tolerance, diagnose, explains, hurried
+from .diagnosing import Failure, Found, Tolerance, diagnose, hurried
 from .flushing import judging
 from .places import (
     held_words,
@@ -253,7 +253,7 @@ def _confirmed(row: DiffRow, module: Any, algorithm: Algorithm, truth: Truth) ->
     with suppress(Exception):  # it fails in another way: nothing is known of the name
         got = np.asarray(truth.run(module, algorithm.name, None))
         failure = truth._failure(got, truth.bound(algorithm.error))
-        if name and failure.bad.any() and not explains(name.code, failure):
+        if name and failure.bad.any() and not diagnose(failure, only=name.code).diagnosis:
             notes = row.note, f"{ALONE}, {name}"
             return replace(row, diagnosis=None, note="; ".join(filter(None, notes)))
     return row
@@ -592,6 +592,7 @@ def _backend_rows(
 
 def locked(call: Call) -> Call:
     """Return a call with views of its arrays that cannot be written to: they are the caller's."""
+
 
     def view(array: np.ndarray) -> np.ndarray:
         found = array.view()

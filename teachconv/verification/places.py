@@ -194,7 +194,7 @@ def patterns(case: Failure) -> Iterator[str]:
         for here, there in ((slice(moved, None), slice(-moved)), (slice(-moved), slice(moved, None))):
             parts = got[..., here], want[..., there], limits[..., there]
             corner = (part[(0,) * (got.ndim - 1)] for part in parts)  # most are not worth a look at the rest
-            alike = case.affords(TRY) and case.allows(*corner).all() and case.allows(*parts).all()
+            alike = case.work.affords(TRY) and case.allows(*corner).all() and case.allows(*parts).all()
             if alike and bad[..., here].any():
                 yield f"it equals the right result moved by {count(moved, 'channel')}"
 

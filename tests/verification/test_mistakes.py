@@ -230,6 +230,15 @@ def test_tf32_as_a_gpu_rounds_midpoints():
     assert "midpoints away from zero" in sentence
 
 
+def test_of_two_that_fit_the_simpler_is_the_name():
+    """An image that is minus its mirror image: no number has to be read off the result to mirror it."""
+    x, w = Problem(4).x, Problem(4).w
+    x = x - x[:, ::-1]
+    row = row_of(tc.conv2d, x, w, 1, "SAME", got=tc.conv2d(x[:, ::-1], w, 1, "SAME"))
+    assert row.diagnosis.code == "flipped_image"
+    assert row.note.startswith("scale fits as well: after multiplying by -1")
+
+
 def test_a_second_mistake_that_fits_is_mentioned():
     """With a bias of zeros nobody can tell a relu before it from one after it."""
     p = Problem(4)
