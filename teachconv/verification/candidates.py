@@ -575,28 +575,26 @@ _ROUNDED: dict[str, tuple[str, FloatFormat]] = {
 
 
 def rounded(case: Failure) -> Iterator[Mistake]:
-    """Arrays, result or both rounded to a format with fewer bits."""
-    call = case.call
-    first, second, result = call.kind.words
+    """Arrays, result or both rounded to a format with fewer bits; the bias is often left as it is."""
+    call, (first, second, result) = case.call, case.call.kind.words
+    words_of = {"first": first, "second": second, "bias": "bias"}
+    sets: tuple[tuple[str, ...], ...] = (), ("first", "second"), tuple(words_of), ("first",), ("second",)
     for name, (words, form) in _ROUNDED.items():
         if form.precision >= case.digits:
             continue
-        code, whole = f"rounded({name})", not name.startswith("tf32")  # TF32 is not a type of results
-        if whole:
-            yield Mistake(f"when the {result} is {words}", call, rounded=form, code=code)
         small = call.with_each(partial(_rounded, form=form))
-        either = (code, words)
-        if name == "float16" and _alike(call, small):
-            either = ("rounded(float16 or tf32)", f"{words} or TF32, which are the same here")
-        for what, changed in (
-            (f"{first} and {second} are", small),
-            (f"the {first} is", replace(call, first=small.first)),
-            (f"the {second} is", replace(call, second=small.second)),
-        ):
-            yield Mistake(f"when {what} {either[1]}", changed, code=either[0])
-            if whole:
-                too = what.replace(" is", "").replace(" are", "").replace(" and", ",")
-                yield Mistake(f"when {too} and {result} are {words}", changed, rounded=form, code=code)
+        alike = name == "float16" and _alike(call, small)
+        for chosen, whole in product(sets, (False, True)):
+            nouns = [words_of[array] for array in chosen] + [result] * whole
+            if not nouns or (whole and name.startswith("tf32")) or ("bias" in chosen and call.bias is None):
+                continue  # TF32 is not a type of results
+            *some, last = nouns
+            what = f"{', '.join(some)} and {last} are" if some else f"the {last} is"
+            code, how = f"rounded({name})", words
+            if alike and not whole:
+                code, how = "rounded(float16 or tf32)", f"{words} or TF32, which are the same here"
+            changed = replace(call, **{array: getattr(small, array) for array in chosen})
+            yield Mistake(f"when {what} {how}", changed, rounded=form if whole else None, code=code)
 
 
 def _alike(call: Call, small: Call) -> bool:

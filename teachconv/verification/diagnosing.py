@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf, prod
+from math import inf, log2, prod
 from typing import Any
 
 import numpy as np
@@ -239,8 +239,10 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
         return "", 0.0  # the bound of such sums is so wide that other mistakes lie within it
     if case.got.size == 1 and new.all():
         return "in one cell", 0.0
-    if not ok[bad].all() or _evidence(mistake, case, got, want, limits, new) < _EVIDENCE:
-        return "", explained_by(values, got, want)
+    share = explained_by(values, got, want)
+    bits = max(_evidence(mistake, case, got, want, limits, new), _agreement(mistake, case, share, got - want))
+    if not ok[bad].all() or bits < _EVIDENCE:
+        return "", share
     fits = "in the bad cells" if not ok.all() else "in every cell" if mistake.part is ... else "in a part"
     return fits, 1.0
 
@@ -351,6 +353,18 @@ def _evidence(
     if mistake.rounded:  # that a number is one of a smaller format
         bits = np.full(bits.shape, float(case.digits - mistake.rounded.precision))
     return float(np.minimum(bits, case.digits).sum()) - mistake.chosen
+
+
+def _agreement(mistake: Mistake, case: Failure, share: float, error: np.ndarray) -> float:
+    """How many bits it tells that a mistake leaves at most a tenth of an error that the bound nearly hides.
+
+    Chance would have to guess the error of each cell as well as that. Cells count by how large theirs is.
+    """
+    if share < _NEAR or mistake.rounded or is_integer(case.got.dtype):
+        return 0.0
+    squares = np.square(np.unique(error[np.isfinite(error)].astype(np.float64)))
+    cells = squares.sum() ** 2 / np.square(squares).sum()
+    return float(cells * min(-log2(1 - min(share, 1 - 2.0**-52)), case.digits)) - mistake.chosen
 
 
 def explained_by(values: np.ndarray, got: np.ndarray, want: np.ndarray) -> float:

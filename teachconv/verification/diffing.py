@@ -50,6 +50,7 @@ from .cases import CASES, Case, find_cases
 from .diagnosing import Failure, Found, Tolerance, diagnose, hurried
 from .flushing import judging
 from .places import (
+    ODD,
     held_words,
     independent,
     largest_of_many,
@@ -410,6 +411,9 @@ class Truth:
             # without errors nothing is odd
             signs = odd_signs(got, self.want, independent(self.call, sizes))
             notes.append(signs or odd_size(verdict, self._plain))
+            if notes[-1] and not signs:  # as of TF32, whose error is below the bound of long sums
+                odd = self._failure(got, ODD * self._plain * bound)
+                notes.append(str(diagnose(odd, only="rounded").diagnosis or ""))
         return DiffRow(
             name,
             algorithm,
