@@ -208,22 +208,20 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
     """Where a mistake fits, "" for nowhere, and how much of the error it explains."""
     if prod(mistake.call.backend_shape) != case.got.size:
         return "", 0.0
-    if near is not None and not mistake.moves:
+    looks = [(mistake, case)]
+    if near is not None and not mistake.moves:  # most do not even fit there
         window, part = near
         call = part.call if mistake.call is case.call else part_of(mistake.call, window)[0]
-        values = _values(here := replace(mistake, call=call), part)
-        if values is None:
+        looks.insert(0, (replace(mistake, call=call), part))
+    for one, here in looks:
+        whole = _values(one, here)
+        if whole is None:
             return "", 0.0
-        if not _fitting(here, part, values)[0][part.bad].all():
-            return "", explained_by(values, part.got, part.want)
-    values = _values(mistake, case)
-    if values is None:
-        return "", 0.0
-    got, want, bad = (array[mistake.part] for array in (case.got, case.want, case.bad))
-    ok, limits, sizes = _fitting(mistake, case, values)
-    values, form = values[mistake.part], mistake.rounded
-    if not bad.any() or not ok[bad].all():
-        return "", explained_by(values, got, want)
+        got, want, bad, values = (array[one.part] for array in (here.got, here.want, here.bad, whole))
+        ok, limits, sizes = _fitting(one, here, whole)
+        if not bad.any() or not ok[bad].all():
+            return "", explained_by(values, got, want)
+    form = mistake.rounded
     if form is None:
         new = bad & ok & ~case.allows(want, values, limits, sizes)
         # a sum that may overflow is allowed to: that it does not must be explained
