@@ -201,7 +201,7 @@ DIAGNOSES: tuple[Known, ...] = (
                   {"integers": {"pad_after": "pad_before"}, "kind": "conv2d_backprop_input"}),)),
     Known("dilation", "the dilation is ignored, applied twice, or another", "geometry",
           geometries.STEPS["dilation"], "conv2d(x, w, 1, 'SAME', dilations=2)", _PLAIN,
-          "answers/dilated_grouped_depthwise", rarely=geometries.other_dilations,
+          "answers/dilated_grouped_depthwise", rarely=geometries.STEPS["other_dilation"],
           slips=(("without the dilation", {"integers": {"dilation": 1}}),)),
     Known("stride_and_dilation", "strides and dilations are exchanged", "geometry",
           geometries.STEPS["stride_and_dilation"], "conv2d(x, w, (1, 2), 'SAME', dilations=(2, 1))",
