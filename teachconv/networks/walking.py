@@ -178,11 +178,13 @@ def _walked(
         if not seen.layers and arrays and (given is None or _is_cast(given, arrays[0])):
             start = seen.start = arrays[0]
             seen.where[_digest(start)] = [INPUT]
-        if entry["word"] == "DequantizeLinear" and _digest(arrays[0]) not in seen.where:
-            continue  # of stored weights
+        layer = read(entry, lambda array: _digest(array) in seen.where)
+        # what moves, casts or scales weights, or computes sizes
+        is_aside = layer.op_type in (LAYOUT, "cast") or bool(arrays) and arrays[0].dtype.kind in "iub"
+        if is_aside and not entry.get("error") and not any(map(seen.makers, arrays)):
+            continue
         called[name] += 1
         name += f" (call {called[name]})" * (called[name] > 1)
-        layer = read(entry, lambda array: _digest(array) in seen.where)
         seen.add(replace(layer, name=name, call=number), entry["output"])
     if not seen.layers:
         raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
@@ -268,7 +270,7 @@ class _Seen:
         if layer.op_type == "concatenate":
             at, channels = (axis % layer.inputs[0].ndim for axis in (layer.arguments["axis"], layer.axis))
             layer = replace(layer, arguments={"axis": layer.axis if at == channels else at})
-        if makers and layer.word in DENSE and layer.op is not None:
+        if makers and layer.word in DENSE and "filters" in layer.arguments:
             layer = _over_image(layer, self.layers[makers[0]])
         pad = self.layers[makers[-1]] if makers else layer
         # zeros; for a maximum also the value that never wins

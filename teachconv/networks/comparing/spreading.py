@@ -158,11 +158,10 @@ def _grown_by_definition(layer: Layer, errors: Sequence[np.ndarray]) -> np.ndarr
             one = [errors[n] if n == at else each + errors[n] for n, each in enumerate(matrices[0])]
             other.append(layer.op(*one, **matrices[1]).value)
         return own + sum(other)
-    if layer.op_type in ("sum", "mean", "resize"):
-        return own + layer.op(errors[0], **words).value
-    if words.get("function") == "softmax":
-        return own + made.value * np.expm1(2 * errors[0].max(words.get("axis", -1), keepdims=True))
-    # a function of each number: it is farthest at the ends of the intervals if it rises or falls in them
+    if words.get("function") in definitions.SOFTMAX:  # the logarithm moves by twice the largest error
+        most = 2 * errors[0].max(words.get("axis", -1), keepdims=True)
+        return own + (most if words["function"] == "log_softmax" else made.value * np.expm1(most))
+    # what rises or falls in each number is farthest at the ends of the intervals
     signs = (
         product((-1, 1), repeat=len(inputs)) if len(inputs) < 4 else [(-1,) * len(inputs), (1,) * len(inputs)]
     )
