@@ -506,9 +506,8 @@ def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A function of arrays, or of one and a constant; with one for each channel it is batch normalisation."""
     word, args = entry["word"].lower(), entry["args"]
     function = _POINTWISE[word]
-    others = [
-        each for each in args if isinstance(each, (np.ndarray, int, float)) and not _is_among(each, arrays)
-    ]
+    plain = [each for each in args if isinstance(each, (np.ndarray, int, float))]
+    others = [each for each in plain if all(each is not array for array in arrays)]
     if entry["kwargs"].get("alpha", 1) != 1 or entry["kwargs"].get("rounding_mode") is not None:
         return {}
     if function in ("power", "reciprocal") and word == "rsqrt":
@@ -528,10 +527,6 @@ def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     is_first = (args[0] is constant) != (word in _REFLECTED)
     given = {"function": function, "constant": constant, "comes_first": is_first}
     return found or {"op_type": function, "inputs": [x], "op": definitions.pointwise, "arguments": given}
-
-
-def _is_among(array: Any, arrays: list[np.ndarray]) -> bool:
-    return any(array is one for one in arrays)
 
 
 def _per_channel(x: np.ndarray, weight: np.ndarray, function: str) -> Facts:

@@ -25,7 +25,7 @@ from ...windows.normalization import of_filters
 from .. import definitions
 from ..reading import Layer
 
-_FOLDING = 8  # roundings of each weight that batch normalisation is folded into, by whoever did it
+FOLDING = 8  # roundings of each weight that batch normalisation is folded into, by whoever did it
 
 
 def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRow:
@@ -138,4 +138,4 @@ class _Exact(WideTruth):
         own, dtype = super().bound(error, declared), self.call.first.dtype
         if self._scale is None:
             return own
-        return own + _FOLDING * float_format(dtype).unit_roundoff * (self.abs_sum + self._scale[2])
+        return own + FOLDING * float_format(dtype).unit_roundoff * (self.abs_sum + self._scale[2])

@@ -217,8 +217,8 @@ class Partings:
                     return Cut(a, b, made)
                 continue
             gained = sum(n in within[0] and m in within[1] and n > a for n, m, _ in found.found)
-            if returned(found).same is not False:  # what is returned agrees with itself, which says least
-                return best if best and not gained else Cut(a, b, made)
+            if returned(found).same is not False:  # at the last layers of all it says least
+                return best if most > 1 and not gained else Cut(a, b, made)
             if gained > most:
                 best, most = Cut(a, b, made), gained
         return best
