@@ -184,15 +184,15 @@ class Partings:
         ]
         kinds = [[layer.op_type for layer in part if layer.op_type != LAYOUT] for part in parts]
         names = kinds[0] or kinds[1] or [LAYOUT]
-        return LayerRow(
-            *(" + ".join(_names(part)) or None for part in parts),
-            next((name for name in names if "convolution" in name), names[-1]),
-            *(tables.verdict(row.passed for row in rows) if rows else True for rows in sides),
-            verdict.same,
-            wrong.diagnosis.code if wrong and wrong.diagnosis else verdict.code,
-            "; ".join(filter(None, [*dict.fromkeys(map(found_by, telling)), verdict.reason])),
-            bound_fraction=max([verdict.fraction, *(row.bound_fraction for row in every)]),
+        (a, b), (a_passed, b_passed) = (
+            [" + ".join(_names(part)) or None for part in parts],
+            [tables.verdict(row.passed for row in rows) if rows else True for rows in sides],
         )
+        code = wrong.diagnosis.code if wrong and wrong.diagnosis else verdict.code
+        said = "; ".join(filter(None, [*dict.fromkeys(map(found_by, telling)), verdict.reason]))
+        most = max([verdict.fraction, *(row.bound_fraction for row in every)])
+        op_type = next((name for name in names if "convolution" in name), names[-1])
+        return LayerRow(a, b, op_type, a_passed, b_passed, verdict.same, code, said, bound_fraction=most)
 
     def _cut(
         self, anchors: Anchors, within: Sequence[Sequence[int]], end: tuple[int, int] | None = None
@@ -240,8 +240,8 @@ class Partings:
             if found.code == "moved" and all(layers) and (words := self._wiring(anchors, *end)):
                 found = found._replace(code="wiring", words=words)
             is_vague = found.code in ("moved", "wiring", "result", "missing")
-            words = [found.words, *([_last_equal(anchors, layers)] * is_vague), row.reason]
-            row = replace(row, code=found.code, reason="; ".join(filter(None, words)))
+            said = [found.words, *([_last_equal(anchors, layers)] * is_vague), row.reason]
+            row = replace(row, code=found.code, reason="; ".join(filter(None, said)))
         call = mended_call(*found.pair) if found.pair else ""
         return replace(row, share=self._share(row, layers, anchors.networks[0], *end), call=call)
 

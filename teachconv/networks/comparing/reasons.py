@@ -81,7 +81,8 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
             return Found(*reason(a, b, inputs, row), (a, b, inputs))
     resizes = [layer for side in (ours, theirs) for layer in side if "coordinates" in layer.arguments]
     if len(resizes) == 2 and resizes[0].arguments["coordinates"] != resizes[1].arguments["coordinates"]:
-        return Found(*_differing(*resizes, ["coordinates"], *(layer.arguments for layer in resizes)))
+        first, second = resizes
+        return Found(*_differing(first, second, ["coordinates"], first.arguments, second.arguments))
     if alone:
         lone = alone[0]
         other = "second" if any(lone is a for a in ours) else "first"
@@ -100,10 +101,11 @@ def _channel_order(part: Sequence[Layer]) -> str:
 
     DCR has the block's rows and columns first in a channel's number, CRD last.
     """
-    moving = [layer for layer in part if layer.op_type == LAYOUT and layer.output is not None]
-    for axis in (1, -1) if moving and moving[0].inputs[0].ndim == moving[-1].output.ndim == 4 else ():
-        ends = [np.moveaxis(array, axis, -1) for array in (moving[0].inputs[0], moving[-1].output)]
-        deep, wide = sorted(ends, key=lambda array: array.shape[1])
+    moving = [layer for layer in part if layer.op_type == LAYOUT]
+    ends = [moving[0].inputs[0], np.asarray(moving[-1].output)] if moving else []
+    for axis in (1, -1) if [array.ndim for array in ends] == [4, 4] else ():
+        moved = [np.moveaxis(array, axis, -1) for array in ends]
+        deep, wide = sorted(moved, key=lambda array: array.shape[1])
         (images, rows, cols, _), block = deep.shape, wide.shape[1] // max(1, deep.shape[1])
         if block > 1 and wide.shape[:3] == (images, rows * block, cols * block) and deep.size == wide.size:
             first = deep.reshape(images, rows, cols, block, block, -1).transpose(0, 1, 3, 2, 4, 5)
@@ -202,7 +204,7 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
         return "", "it got no input"
     ours, theirs = _facts(a, inputs[0]), _facts(b, b.inputs[0])
     differing = [name for name in ours if name in theirs and not _same(ours[name], theirs[name])]
-    is_rewritten = differing or np.size(a.output) != np.size(b.output)
+    is_rewritten = differing or np.asarray(a.output).size != np.asarray(b.output).size
     own = _with_weights_of(a, b) if is_rewritten else None
     if own is not None and own.passed is False:  # the weights differ, however the geometry is written
         row, differing = own, []
