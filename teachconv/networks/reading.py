@@ -405,11 +405,7 @@ def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         if outs != ins
     }
     given = {"matrices": matrices, "coordinates": named}
-    return {
-        "op_type": "resize",
-        "op": definitions.resized,
-        "arguments": given,
-    }
+    return {"op_type": "resize", "op": definitions.resized, "arguments": given}
 
 
 def _place(name: str, outs: int, ins: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -633,13 +629,8 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
 _POINTWISE = {
     **{name: name for name in definitions.POINTWISE},
     **{"mul": "multiply", "sub": "subtract", "rsub": "subtract", "div": "divide", "true_div": "divide"},
-    **{
-        "truediv": "divide",
-        "true_divide": "divide",
-        "rdiv": "divide",
-        "rtruediv": "divide",
-        "neg": "negative",
-    },
+    **dict.fromkeys(("truediv", "true_divide", "rdiv", "rtruediv"), "divide"),
+    "neg": "negative",
     **{"min": "minimum", "max": "maximum", "pow": "power", "rsqrt": "power", "absolute": "abs"},
 }
 _REDUCED = {
@@ -724,16 +715,13 @@ _OF_FRAMEWORKS: dict[tuple[str, str], tuple[str, Callable[..., Any]]] = {
     ("onnx", "MaxPool"): ("max pool", onnx.max_pool),
     ("onnx", "AveragePool"): ("average pool", onnx.average_pool),
 }
+_OF_TORCH = {
+    **{"conv{}d": "convolution", "conv_transpose{}d": "transposed convolution"},
+    **{"max_pool{}d": "max pool", "avg_pool{}d": "average pool"},
+}
 for _rank in "123":
-    _OF_FRAMEWORKS |= {
-        ("torch", f"conv{_rank}d"): ("convolution", getattr(torch, f"conv{_rank}d")),
-        ("torch", f"conv_transpose{_rank}d"): (
-            "transposed convolution",
-            getattr(torch, f"conv_transpose{_rank}d"),
-        ),
-        ("torch", f"max_pool{_rank}d"): ("max pool", getattr(torch, f"max_pool{_rank}d")),
-        ("torch", f"avg_pool{_rank}d"): ("average pool", getattr(torch, f"avg_pool{_rank}d")),
-    }
+    _words = {word.format(_rank): op_type for word, op_type in _OF_TORCH.items()}
+    _OF_FRAMEWORKS |= {("torch", word): (op_type, getattr(torch, word)) for word, op_type in _words.items()}
 _READERS |= {key: partial(_dialect, *found) for key, found in _OF_FRAMEWORKS.items()}
 _READERS["onnx", "Sum"] = lambda entry, arrays: {"op_type": "add", "inputs": arrays, "op": definitions.add}
 _OF_INTEGERS: dict[str, _Reader] = {"FULLY_CONNECTED": _of_integers, "DEQUANTIZE": _quantize}
