@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.arguments import integer, real, truth
 from ..graph.options import check_type
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ..support.errors import ArgumentError, brief, check_word
 from ..support.files import path_of
 from .checks import check_number
 
@@ -119,8 +119,7 @@ class LearningRateScheduler(Callback):
     """
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0):
-        if not callable(schedule):
-            raise ArgumentTypeError(f"schedule must be a function of the epoch; got {brief(schedule)}")
+        check_type(schedule, Callable, "schedule must be a function of the epoch")
         self.schedule, self.verbose = schedule, verbose
         try:
             signature(schedule).bind(0, 0.0)

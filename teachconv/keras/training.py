@@ -480,8 +480,7 @@ class Trainer(Layer):
         level = 1 if verbose == "auto" else int(verbose)
         everyone = [*callbacks, *([ProgbarLogger()] if level else [])]
         for callback in everyone:
-            if not isinstance(callback, Callback):
-                raise ArgumentTypeError(f"callbacks must be Callbacks; got {brief(callback)}")
+            check_type(callback, Callback, "callbacks must be Callbacks")
             callback.set_model(self)
             callback.set_params({"epochs": epochs, "steps": steps, "verbose": level})
 

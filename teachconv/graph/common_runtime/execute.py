@@ -8,10 +8,10 @@ reads like a node of a graph, so one gradient engine walks both.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -107,14 +107,14 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
     for output in outputs:
         if type(output) is EagerTensor:
             output.made_by = op_type
-    recorders = active_recorders()
-    if recorders:
+    tapes = active_tapes()
+    if tapes:
         inputs = tuple(
             _output(item, arrays, False) if isinstance(item, np.ndarray) else item for item in given
         )
         operation = EagerOperation(op_def, inputs, outputs, checked)
-        for recorder in recorders:
-            recorder.record(operation)
+        for tape in tapes:
+            tape.record(operation)
     return packed(op_def, outputs, None)
 
 
@@ -242,32 +242,14 @@ class EagerOperation:
         return f"<EagerOperation type={self.type}>"
 
 
-class Recorder(Protocol):
-    """What can be made active: anything with a method ``record``."""
-
-    def record(self, operation: EagerOperation) -> None:
-        """Take note of an op that has run."""
+_tapes: ContextVar[tuple[Any, ...]] = ContextVar("teachconv_tapes", default=())
 
 
-_recorders: ContextVar[tuple[Recorder, ...]] = ContextVar("teachconv_recorders", default=())
+def active_tapes() -> tuple[Any, ...]:
+    """Return the `GradientTape`s that record in this thread or asyncio task, the innermost last."""
+    return _tapes.get()
 
 
-def active_recorders() -> tuple[Recorder, ...]:
-    """Return the active recorders of this thread or asyncio task, the innermost last."""
-    return _recorders.get()
-
-
-def interested_recorders(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
-    """Return the active recorders that want to know of an op with these inputs; by default all of them."""
-    return tuple(
-        recorder
-        for recorder in active_recorders()
-        if not hasattr(recorder, "watches") or recorder.watches(inputs)
-    )
-
-
-@contextmanager
-def recorded_by(recorder: Recorder) -> Iterator[None]:
-    """Within the block, hand the ops that this thread or task runs to ``recorder`` too."""
-    with within(_recorders, (*active_recorders(), recorder)):
-        yield
+def recorded_by(tape: Any) -> AbstractContextManager[None]:
+    """Within the block, hand the ops that this thread or task runs to ``tape`` too."""
+    return within(_tapes, (*active_tapes(), tape))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ...core.arguments import channels_last, other_order
 from ...core.kinds import OPS, ROLES
 from ...support.errors import ArgumentError
@@ -278,7 +280,8 @@ OP_DEFS = (
         outputs=["activations: T"],
         attrs=["T: realnumbertype"],
         shape_fn=shape_fns.unchanged_shape,
-        summary="Returns max(features, 0) element-wise.",
+        function=lambda features: np.maximum(features, features.dtype.type(0)),
+        summary="Returns max(features, 0) element-wise; NaN stays NaN.",
     ),
     define_op(
         "ReluGrad",

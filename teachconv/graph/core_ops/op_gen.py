@@ -9,7 +9,6 @@ package and not in the repository; teachconv's is checked in.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from keyword import iskeyword
 from pathlib import Path
@@ -135,18 +134,6 @@ def _default(attr: AttrDef) -> str:
     return f' = "{attr.default}"' if isinstance(attr.default, str) else f" = {attr.default!r}"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the file, or compare it with ``--check``; return the exit status, 1 if it is out of date."""
-    text = generate()
-    if "--check" in arguments:
-        current = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
-        state = "up to date" if current else "out of date: python -m teachconv.graph.core_ops.op_gen"
-        print(f"{TARGET.name} is {state}")
-        return 0 if current else 1
-    TARGET.write_text(text, encoding="utf-8", newline="\n")
-    print(f"wrote {TARGET}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    TARGET.write_text(generate(), encoding="utf-8", newline="\n")
+    print(f"wrote {TARGET}")

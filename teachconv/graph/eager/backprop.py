@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...support.errors import ArgumentError, brief
+from ...support.errors import ArgumentError, brief, check_word
 from .. import nest
 from ..common_runtime.execute import recorded_by
 from ..framework.context import current_graph
@@ -23,8 +23,8 @@ from ..framework.op_def import is_trainable
 from ..framework.ops import GraphKeys
 from ..framework.tensor_shape import TensorShape
 from ..gradients.gradients_util import (
+    UnconnectedGradients,
     backpropagate,
-    check_unconnected,
     default_gradients,
     fill_unconnected,
 )
@@ -223,7 +223,7 @@ class GradientTape:
             ValueError, TypeError: if target or sources are not tensors, or ``output_gradients`` do not fit.
             LookupError: if an op between them has no registered gradient.
         """
-        check_unconnected(unconnected_gradients)
+        check_word(unconnected_gradients, "unconnected_gradients", UnconnectedGradients)
         targets = [self._target(item) for item in nest.flatten(target)]
         flat = [self._source(item) for item in nest.flatten(sources)]
         with self._one_use():
@@ -268,7 +268,7 @@ class GradientTape:
         >>> tape.jacobian(y, x).numpy().tolist()
         [[2.0, 0.0], [0.0, 4.0]]
         """
-        check_unconnected(unconnected_gradients)
+        check_word(unconnected_gradients, "unconnected_gradients", UnconnectedGradients)
         y = self._target(target)
         flat = [self._source(item) for item in nest.flatten(sources)]
         shape = _known_shape(y, "target")

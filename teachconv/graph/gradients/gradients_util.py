@@ -154,7 +154,7 @@ def gradients(
         raise RuntimeError(
             "gradients is not supported when eager execution is enabled. Use GradientTape instead."
         )
-    check_unconnected(unconnected_gradients)
+    check_word(unconnected_gradients, "unconnected_gradients", UnconnectedGradients)
     graph = get_default_graph()
     targets = [_tensor_of(y, False) for y in _as_list(ys)]
     sources = [_tensor_of(x, True) for x in _as_list(xs)]
@@ -192,11 +192,6 @@ def _tensor_of(item: Any, as_ref: bool) -> Any:
     if not is_tensor(item) or not hasattr(item, "op"):
         raise ArgumentTypeError(f"gradients takes tensors and variables of a graph; got {brief(item)}")
     return item
-
-
-def check_unconnected(choice: str) -> None:
-    """Raise ``ValueError`` unless ``choice`` is "none" or "zero"."""
-    check_word(choice, "unconnected_gradients", ("none", "zero"))
 
 
 def default_gradients(targets: Sequence[Any], given: Any) -> list[Any]:
