@@ -51,7 +51,7 @@ def softmax(x: Any) -> Any:
 
 def _keeping_logits(probabilities: Any, logits: Any) -> Any:
     if isinstance(probabilities, EagerTensor):
-        probabilities.keras_logits = logits
+        probabilities._keras_logits = logits
     return probabilities
 
 
@@ -64,7 +64,7 @@ def logits_of(probabilities: Any, made_by: str) -> Any:
     node = getattr(probabilities, "op", None)
     if node is not None:
         return node.inputs[0] if node.type == made_by else None
-    return getattr(probabilities, "keras_logits", None)
+    return getattr(probabilities, "_keras_logits", None)
 
 
 _BY_NAME: dict[str, Callable[..., Any]] = {

@@ -37,7 +37,6 @@ from ..graph.ops.array_ops import (
     zeros,
     zeros_like,
 )
-from ..graph.ops.gen_nn_ops import no_op
 from ..graph.ops.math_ops import where
 from ..graph.options import unsupported
 
@@ -153,6 +152,18 @@ def gradients(
         stop_gradients=stop_gradients,
         unconnected_gradients=unconnected_gradients,
     )
+
+
+def no_op(name: str | None = None) -> Any:
+    """Return an operation that does nothing; with control dependencies it marks that they have finished.
+
+    Args:
+        name: the name of the node.
+
+    Returns:
+        The operation in a graph; None eagerly.
+    """
+    return tg.gen_nn_ops.no_op(name=name)
 
 
 class ClassOfAll(type):

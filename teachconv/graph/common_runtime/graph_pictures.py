@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -53,29 +54,27 @@ class GraphPicture:
         Returns:
             The text; a node that is shown again appears only with its name.
         """
-        lines, shown = [self.title], set()
-        stack = [(name, 0, "") for name in reversed(self.roots)]
-        while stack:
-            name, depth, prefix = stack.pop()
-            if len(lines) > _LINES:
-                lines.append(f"... and more: {tables.count(len(self.nodes), 'node')} in all")
-                break
-            indent = "  " * min(depth, _INDENT) + prefix
-            node = self.nodes.get(name)
-            if node is None:
-                continue
-            if name in shown:
-                lines.append(f"{indent}{name} (above)")
-                continue
-            shown.add(name)
-            mark = f" [{self.marks[name]}]" if name in self.marks else ""
-            lines.append(f"{indent}{name}  {node.op} {self.gives.get(name, '')}".rstrip() + mark)
-            below = [(other, depth + 1, "") for other, _ in node.inputs]
-            below += [(other, depth + 1, "^") for other in node.control_inputs]
-            stack += reversed(below)
+        lines = [self.title, *islice(self._below(self.roots, 0, set()), _LINES + 1)]
+        if len(lines) > _LINES + 1:
+            lines[-1] = f"... and more: {tables.count(len(self.nodes), 'node')} in all"
         return tables.Table((), [], lines=lines).text()
 
     __str__ = tree
+
+    def _below(self, names: Iterable[str], depth: int, shown: set[str]) -> Iterator[str]:
+        """Yield the lines of some inputs of a node, written as in a NodeDef, and of what is below them."""
+        for name in names:
+            indent, node = "  " * min(depth, _INDENT) + "^" * name.count("^"), self.nodes.get(name.strip("^"))
+            if node is None:
+                continue
+            if node.name in shown:
+                yield f"{indent}{node.name} (above)"
+                continue
+            shown.add(node.name)
+            mark = f" [{self.marks[node.name]}]" if node.name in self.marks else ""
+            yield f"{indent}{node.name}  {node.op} {self.gives.get(node.name, '')}".rstrip() + mark
+            inputs = [*(other for other, _ in node.inputs), *(f"^{other}" for other in node.control_inputs)]
+            yield from self._below(inputs, depth + 1, shown)
 
     def __repr__(self) -> str:
         return f"<GraphPicture: {self.title}, {tables.count(len(self.nodes), 'node')}>"

@@ -368,7 +368,6 @@ class Graph:
 
         Returns:
             The new operation.
-
         """
         scopes = self._scopes.get()
         gradient = scopes.gradient_names.get(op_def.name)

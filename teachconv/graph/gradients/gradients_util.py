@@ -310,28 +310,18 @@ def _count_pending(targets: Sequence[Any], sources: Sequence[Any], producer: Pro
         The counts by the identity of the operation.
     """
     wanted = {id(source) for source in sources}
-    order: list[Any] = []  # everything that the targets depend on, inputs after the operations that use them
     seen: set[int] = set()
-    stack = _unique(map(producer, targets))
-    seen.update(map(id, stack))
-    while stack:
-        op = stack.pop()
-        order.append(op)
-        for before in map(producer, op.inputs):
-            if before is not None and id(before) not in seen:
-                seen.add(id(before))
-                stack.append(before)
-    consumers: dict[int, list[Any]] = {id(op): [] for op in order}
-    for op in order:
-        for before in _unique(map(producer, op.inputs)):
-            consumers[id(before)].append(op)
     between: dict[int, Any] = {}
-    leads = [op for op in order if any(id(tensor) in wanted for tensor in op.inputs)]
-    while leads:  # forwards, from the operations that take a source
-        op = leads.pop()
-        if id(op) not in between:
-            between[id(op)] = op
-            leads += consumers[id(op)]
+    stack = [(op, False) for op in _unique(map(producer, targets))]
+    while stack:
+        op, is_after_its_inputs = stack.pop()
+        earlier = _unique(map(producer, op.inputs))
+        if is_after_its_inputs:
+            if wanted.intersection(map(id, op.inputs)) or between.keys() & map(id, earlier):
+                between[id(op)] = op
+        elif id(op) not in seen:
+            seen.add(id(op))
+            stack += [(op, True), *((before, False) for before in earlier)]
     pending = dict.fromkeys(between, 0)
     for op in between.values():
         for before in map(producer, op.inputs):
