@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import integer, real
-from ..graph.core_ops.op_gen import snake_case
+from ..graph.core_ops.op_gen import snake_case as snake_case  # losses, metrics and others use it, too
 from ..graph.framework.eager_tensor import array_of_python
 from ..graph.options import check_type
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, suggestion

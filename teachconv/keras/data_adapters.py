@@ -141,7 +141,8 @@ class Stream:
             self._iterator, self._read = self._batches(), 0
         most = self._limit or (_MOST if self._length is None else self._length)
         given = 0
-        for given, batch in enumerate(islice(self._iterator, most), 1):
+        for batch in islice(self._iterator, most):
+            given += 1
             self._read += 1
             if isinstance(batch, (tuple, list)) and not 0 < len(batch) <= 3:
                 raise ArgumentTypeError(

@@ -203,6 +203,8 @@ class VarianceScaling(_Random):
 class _Fixed(VarianceScaling):
     """`VarianceScaling` of which only the seed is open; a subclass says ``scaling``, the other arguments."""
 
+    _scaling: tuple[float, str, str]
+
     def __init_subclass__(cls, scaling: tuple[float, str, str], **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._scaling = scaling

@@ -2,7 +2,6 @@
 
 import threading
 from collections import namedtuple
-from dataclasses import replace
 
 import numpy as np
 import pytest

@@ -196,7 +196,7 @@ def concat_shape(c: InferenceContext) -> list[StaticShape]:
                 f"{', '.join(map(text, c.shapes[:-1]))}"
             )
         merged = merge(others, merged)
-    joined = [shape[axis] for shape in shapes]
+    joined: Any = [shape[axis] for shape in shapes]
     return [(*merged[:axis], None if None in joined else sum(joined), *merged[axis + 1 :])]
 
 

@@ -50,6 +50,7 @@ class EagerTensor(Operators):
     """
 
     __slots__ = ("__weakref__", "_array", "_device", "_keras_logits", "gradient_of", "made_by")
+    _keras_logits: Any  # of probabilities: what activations.softmax or sigmoid was given
 
     def __init__(self, array: np.ndarray, device: str = "/device:CPU:0") -> None:
         if isinstance(array, np.ndarray):

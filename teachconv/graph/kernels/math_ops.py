@@ -24,7 +24,6 @@ from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 from ..framework.shape_inference import FunctionKernel, register_function
 
-
 # what a product of matrices is, by whether each is transposed; a filter gradient sums over an image's cells
 _CONVOLUTION = {
     (False, False): "conv2d",
