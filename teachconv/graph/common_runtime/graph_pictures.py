@@ -113,14 +113,15 @@ def picture_graph(graph: Graph, title: str = "the graph") -> GraphPicture:
 
 def picture_before(executable: Executable) -> GraphPicture:
     """Return the graph as the program built it, with a mark for what the passes did to each node."""
-    marks = {node.name: "pruned" for node in executable.pruned}
-    for rewrite in executable.rewrites:
-        mark = {"constant folding": "folded", "remapper": "fused"}.get(rewrite.optimizer, "merged")
-        marks |= dict.fromkeys(rewrite.removed, mark)
+    words = {"constant folding": "folded", "remapper": "fused"}
+    fed = (node.name.removeprefix("_arg_").rsplit("_", 2)[0] for node in _arguments(executable))
+    marks = {
+        **{node.name: "pruned" for node in executable.pruned},
+        **{name: words.get(r.optimizer, "merged") for r in executable.rewrites for name in r.removed},
+        **dict.fromkeys(fed, "fed"),
+    }
     graph = executable.graph
     nodes = [from_operation(op) for op in graph.get_operations()]
-    fed = {node.name.removeprefix("_arg_").rsplit("_", 2)[0] for node in _arguments(executable)}
-    marks |= dict.fromkeys(fed, "fed")
     return _picture("before: the graph as it was built", nodes, _static(graph), marks, ())
 
 

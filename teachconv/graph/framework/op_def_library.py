@@ -100,11 +100,11 @@ def check_attrs(
     for attr in op_def.attrs:
         if attr.name in checked:
             continue
-        if not attr.has_default and attr.type == "type" and attr.name in op_def.inferred_attrs:
-            continue  # only Python numbers: their dtype is determined by `to_array`
-        if not attr.has_default:
+        if attr.has_default:
+            checked[attr.name] = as_dtype(attr.default) if attr.type == "type" else attr.default
+        # of Python numbers alone the dtype is determined by `to_array`
+        elif attr.type != "type" or attr.name not in op_def.inferred_attrs:
             raise ArgumentError(f"{op_def.name} needs the attribute {attr.name} ({attr.type})")
-        checked[attr.name] = as_dtype(attr.default) if attr.type == "type" else attr.default
     return args, values, checked
 
 

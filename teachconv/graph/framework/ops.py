@@ -334,18 +334,13 @@ class Graph:
             )
         full = scope + name
         key = full.lower()
-        count = self._names_in_use.get(key)
-        if not mark_as_used and count is None:
-            return full
-        if count is None:
-            self._names_in_use[key] = 1
-            return full
-        while f"{key}_{count}" in self._names_in_use:
+        count = self._names_in_use.get(key, 0)
+        while count and f"{key}_{count}" in self._names_in_use:
             count += 1
+        ending = f"_{count}" if count else ""
         if mark_as_used:
-            self._names_in_use[key] = count + 1
-            self._names_in_use[f"{key}_{count}"] = 1
-        return f"{full}_{count}"
+            self._names_in_use |= {key + ending: 1, key: count + 1}
+        return full + ending
 
     def create_op(
         self,

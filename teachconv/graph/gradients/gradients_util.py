@@ -8,7 +8,7 @@ once.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
@@ -322,12 +322,8 @@ def _count_pending(targets: Sequence[Any], sources: Sequence[Any], producer: Pro
         elif id(op) not in seen:
             seen.add(id(op))
             stack += [(op, True), *((before, False) for before in earlier)]
-    pending = dict.fromkeys(between, 0)
-    for op in between.values():
-        for before in map(producer, op.inputs):
-            if id(before) in pending:
-                pending[id(before)] += 1
-    return pending
+    uses = Counter(id(before) for op in between.values() for before in map(producer, op.inputs))
+    return {key: uses[key] for key in between}
 
 
 def _unique(items: Iterable[Any]) -> list[Any]:
