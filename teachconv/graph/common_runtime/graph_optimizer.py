@@ -243,10 +243,10 @@ def remap(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
 
 def _uses(subgraph: Subgraph) -> Counter[str]:
     """Count the uses of each node: as an input, as a control input, or as a fetch, feed or target."""
-    uses = Counter([*(name for name, _ in subgraph.fetches), *subgraph.targets, *subgraph.fed_nodes])
-    for node in subgraph.nodes.values():
-        uses.update([*(name for name, _ in node.inputs), *node.control_inputs])
-    return uses
+    nodes = subgraph.nodes.values()
+    read = [name for node in nodes for name in (*(source for source, _ in node.inputs), *node.control_inputs)]
+    fetched = [name for name, _ in subgraph.fetches]
+    return Counter([*fetched, *subgraph.targets, *subgraph.fed_nodes, *read])
 
 
 def _fits(first: NodeDef, bias_add: NodeDef, uses: Counter[str]) -> bool:

@@ -216,19 +216,31 @@ def chrome_trace(metadata: RunMetadata) -> str:
         }
         for node in metadata.nodes
     ]
-    for number, (maker, taker) in enumerate(_edges(metadata)):
-        flow = {"name": "value", "cat": "value", "id": number}
-        for phase, node, time in (("s", maker, maker.end), ("f", taker, taker.start)):
-            where = {"pid": devices.index(node.device), "tid": 0, "ts": time * 1e6}
-            events.append({**flow, "ph": phase, **where, **({"bp": "e"} if phase == "f" else {})})
+    events += [
+        {
+            "name": "value",
+            "cat": "value",
+            "id": number,
+            "pid": devices.index(node.device),
+            "tid": 0,
+            **phase,
+        }
+        for number, (maker, user) in enumerate(_edges(metadata))
+        for node, phase in (
+            (maker, {"ph": "s", "ts": maker.end * 1e6}),
+            (user, {"ph": "f", "ts": user.start * 1e6, "bp": "e"}),
+        )
+    ]
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, indent=1)
 
 
-def _edges(metadata: RunMetadata) -> Iterator[tuple[NodeStats, NodeStats]]:
-    """Yield, for each value that one node gives to another, its maker and its user."""
+def _edges(metadata: RunMetadata) -> list[tuple[NodeStats, NodeStats]]:
+    """Return, for each value that one node gives to another, its maker and its user."""
     ran = {node.name: node for node in metadata.nodes}
     nodes = metadata.after.nodes if metadata.after else {}
-    for name, node in ran.items():
-        for source in dict.fromkeys(source for source, _ in nodes[name].inputs):
-            if source in ran:
-                yield ran[source], node
+    return [
+        (ran[source], node)
+        for name, node in ran.items()
+        for source in dict.fromkeys(source for source, _ in nodes[name].inputs)
+        if source in ran
+    ]
