@@ -81,14 +81,11 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         args, values, checked = check_attrs(op_def, inputs, attrs)
     except ArgumentTypeError as error:
         raise InvalidArgumentTypeError(str(error)) from None
-    given, arrays, own = [], [], True
-    for value, arg in zip(values, args, strict=True):
-        value, array, owned = _input(value, arg, op_def, checked)
-        given.append(value)
-        arrays.append(array)
-        own = own and owned
+    taken = [_input(value, arg, op_def, checked) for value, arg in zip(values, args, strict=True)]
+    given = [value for value, _, _ in taken]
+    own = all(owned for _, _, owned in taken)
     node, device = _placed(op_type, args, checked)
-    arrays = [_at(device, array, arg) for array, arg in zip(arrays, args, strict=True)]
+    arrays = [_at(device, array, arg) for (_, array, _), arg in zip(taken, args, strict=True)]
     if not own and any(arg.is_ref for arg in args):  # a variable must not take over the caller's array
         arrays = [array.view() if isinstance(array, np.ndarray) else array for array in arrays]
     _check_shapes(op_def, arrays, checked)

@@ -145,8 +145,7 @@ def no_outputs(c: InferenceContext) -> list[StaticShape]:
 
 def explicit_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the attribute ``shape``."""
-    shape: StaticShape = c.attrs["shape"]
-    return [shape]
+    return [c.attrs["shape"]]
 
 
 def const_shape(c: InferenceContext) -> list[StaticShape]:

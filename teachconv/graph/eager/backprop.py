@@ -64,9 +64,7 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._watch_accessed = persistent, watch_accessed_variables
         self._recording = self._used = False
-        self._scope: AbstractContextManager[Any] = nullcontext()
         self._graph: Any = None
-        self._start = 0  # number of the graph's nodes before those that belong to the tape
         self._watched: dict[int, Any] = {}  # tensors and variables by identity, which keeps them alive
         self._variables: dict[int, Any] = {}  # of those, the variables
         self._producers: dict[int, Any] = {}  # the operation that made a tensor, by the tensor's identity
@@ -79,6 +77,7 @@ class GradientTape:
                 "Tape is still recording, This can happen if you try to re-enter an already-active tape."
             )
         self._recording, self._graph = True, current_graph()
+        # the number of the graph's nodes before those that belong to the tape
         self._start = 0 if self._graph is None else len(self._graph.get_operations())
         self._scope = recorded_by(self)
         self._scope.__enter__()

@@ -23,7 +23,7 @@ import numpy as np
 from ...core.arguments import integer
 from ...core.dtypes import FLOATS, INTEGERS, to_dtype
 from ...support.errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
-from .tensor_shape import as_shape
+from .tensor_shape import StaticShape, as_shape
 
 TYPE_LISTS = {  # the names for several dtypes in the definition of an op
     "floattype": FLOATS,
@@ -150,7 +150,7 @@ def _name_of(dtype: np.dtype[Any]) -> str:
     return dtype.name
 
 
-ShapeFunction = Callable[..., Any]  # InferenceContext -> list[StaticShape], one for each output
+ShapeFunction = Callable[..., list[StaticShape]]  # of an InferenceContext; one for each output
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,7 +200,7 @@ def _packed_list(items: Sequence[Any], dtype: Any, name: str, graph: Graph) -> T
 
 
 def _as_tensor(
-    value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, graph: Graph, name: str
+    value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, graph: Any, name: str
 ) -> Tensor:
     dtype = element_type(value, arg, checked, op_def)
     if hasattr(value, "_graph_tensor"):  # a variable: its reference, or its value

@@ -124,10 +124,6 @@ class Graph:
     is_default = False
     outer: Graph | None = None
 
-    def capture(self, value: Any) -> Tensor:
-        """Return a tensor of this graph for one from outside; the graph of a function can (FuncGraph)."""
-        raise NotImplementedError
-
     def __init__(self) -> None:
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}

@@ -130,11 +130,11 @@ def slice_helper(tensor: Any, key: Any) -> Any:
     columns = [[ends[column] for ends in bounds] for column in range(3)]  # begin, end, strides
     graph = current_graph()
     if graph is None:
-        arrays = (np.array(column, np.int32) for column in columns)
-        return gen_nn_ops.strided_slice(tensor, *arrays, **masks)
+        begin, end, strides = (np.array(column, np.int32) for column in columns)
+        return gen_nn_ops.strided_slice(tensor, begin, end, strides, **masks)
     with graph.name_scope("strided_slice") as scope:
-        parts = map(_stacked, columns, _STACKS)
-        return gen_nn_ops.strided_slice(tensor, *parts, name=scope, **masks)
+        begin, end, strides = map(_stacked, columns, _STACKS)
+        return gen_nn_ops.strided_slice(tensor, begin, end, strides, name=scope, **masks)
 
 
 def _masked(tensor: Any, mask: np.ndarray) -> Any:
