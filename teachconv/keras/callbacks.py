@@ -357,8 +357,8 @@ class ModelCheckpoint(_Monitor):
     ):
         super().__init__(monitor, mode, verbose)
         self.filepath = str(path_of(filepath, "filepath"))
-        if initial_value_threshold is not None:
-            self.best = real(initial_value_threshold, "initial_value_threshold")
+        start = initial_value_threshold
+        self.best = None if start is None else real(start, "initial_value_threshold")
         self.save_best_only = truth(save_best_only, "save_best_only")
         check_word(save_freq, "save_freq", ("epoch",))
         if not truth(save_weights_only, "save_weights_only"):

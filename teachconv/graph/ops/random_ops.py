@@ -37,8 +37,7 @@ def set_random_seed(seed: int | None) -> None:
     Raises:
         TypeError: if ``seed`` is not an int.
     """
-    if seed is not None:
-        seed = integer(seed, "seed")
+    seed = None if seed is None else integer(seed, "seed")
     graph: Any = current_graph()
     if graph is not None:
         graph.seed = seed
