@@ -88,9 +88,7 @@ def get(identifier: Any) -> Callable[[Any], Any]:
     >>> get(None).__name__, get("relu").__name__
     ('linear', 'relu')
     """
-    if identifier is None:
-        return linear
-    return look_up(identifier, _BY_NAME, "activation")
+    return linear if identifier is None else look_up(identifier, _BY_NAME, "activation")
 
 
 class Replaceable:

@@ -148,7 +148,7 @@ def _input(value: Any, arg: ArgDef, op_def: OpDef, checked: dict[str, Any]) -> t
     elif isinstance(value, (list, tuple)) and tensor_dtype(value) is not None:
         value = execute("Pack", [value], {})
     what = f"{arg.name} of {op_def.name}"
-    dtype = element_type(value, arg, checked, op_def)
+    dtype = element_type(arg, checked, op_def)
     if type(value) is EagerTensor:
         same = dtype is None or dtype == value.dtype
         array, own = value._array if same else to_argument(value, dtype, what), True

@@ -134,7 +134,10 @@ class Executor:
                 inputs = [values[slot] for slot in item.inputs]
                 try:
                     if item.takes_refs:
-                        inputs = _dereference(inputs, item)
+                        inputs = [
+                            value if takes or type(value) is not VariableRef else value.read()
+                            for value, takes in zip(inputs, item.takes_refs, strict=True)
+                        ]
                     if recorder is None:
                         result = item.compute(context, *inputs)
                     else:
@@ -154,13 +157,6 @@ class Executor:
                         ready.append(follower)
         fetched = [values[slot] for slot in self._fetches]
         return [value.read() if type(value) is VariableRef else value for value in fetched]
-
-
-def _dereference(inputs: list[Any], item: Item) -> list[Any]:
-    return [
-        value if takes or type(value) is not VariableRef else value.read()
-        for value, takes in zip(inputs, item.takes_refs, strict=True)
-    ]
 
 
 def _raise_with_node(error: BaseException, node: NodeDef) -> NoReturn:

@@ -162,11 +162,9 @@ def _infer_types(
             checked[arg.type] = known
 
 
-def element_type(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef) -> Any:
+def element_type(arg: ArgDef, checked: dict[str, Any], op_def: OpDef) -> Any:
     """Return the dtype that an argument is converted to, or None if it keeps its own."""
-    if arg.type in op_def.attr_by_name:
-        return checked.get(arg.type)
-    return as_dtype(arg.type)
+    return checked.get(arg.type) if arg.type in op_def.attr_by_name else as_dtype(arg.type)
 
 
 def _names(args: Sequence[ArgDef]) -> list[str]:
@@ -202,7 +200,7 @@ def _packed_list(items: Sequence[Any], dtype: Any, name: str, graph: Graph) -> T
 def _as_tensor(
     value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, graph: Any, name: str
 ) -> Tensor:
-    dtype = element_type(value, arg, checked, op_def)
+    dtype = element_type(arg, checked, op_def)
     if hasattr(value, "_graph_tensor"):  # a variable: its reference, or its value
         value = value._graph_tensor(graph, arg.is_ref)
     elif graph.is_function and (
