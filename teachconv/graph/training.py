@@ -188,10 +188,14 @@ class Optimizer:
         if id(variable) in slots:
             return
         self._owned.append(variable)
-        shape, dtype = variable.shape.as_list(), variable.dtype
+        shape: Any = variable.shape.as_list()
         with name_scope(None), device(None):
             name = f"{_op_name(variable)}/{self._name}"
-            value = np.full(shape, start, dtype) if start else lambda: array_ops.zeros(shape, dtype)
+            value = (
+                np.full(shape, start, variable.dtype)
+                if start
+                else lambda: array_ops.zeros(shape, variable.dtype)
+            )
             slots[id(variable)] = Variable(value, False, name)
 
     def _rates(self, dtype: Any) -> dict[str, Any]:
