@@ -135,10 +135,9 @@ def fold_constants(subgraph: Subgraph, label: str = "") -> tuple[Subgraph, list[
 
 def _foldable(node: NodeDef, values: dict[str, np.ndarray]) -> bool:
     op_def = get_op_def(node.op)
-    if not node.inputs or node.control_inputs or op_def.is_stateful:
+    has_one_output = len(op_def.flat(op_def.outputs, node.attrs)) == 1  # as a Const
+    if not (node.inputs and has_one_output) or node.control_inputs or op_def.is_stateful:
         return False
-    if len(op_def.flat(op_def.outputs, node.attrs)) != 1:
-        return False  # a Const has one output
     return all(name in values for name, _ in node.inputs)
 
 
