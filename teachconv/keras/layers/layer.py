@@ -330,10 +330,8 @@ class Layer:
             self._explain(self.check_weights, shape)
         if _training.get() is None:  # it is not called by another layer
             self._forget_losses()
-        if training is None:
-            training = _training.get()
-        if training is None:
-            training = self._training_unless_told
+        said = training, _training.get(), self._training_unless_told
+        training = next(word for word in said if word is not None)
         if self._takes_training:
             kwargs["training"] = training
         with within(_training, training), name_scope(self.name):
