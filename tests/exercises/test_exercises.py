@@ -172,7 +172,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.slow  # processes are started, and stopped
 def test_a_folder_is_graded(folder):
-    grades = ex.grade(folder, seconds=0.5)
+    grades = ex.grade(folder, seconds=3)
     codes = {one.file: {name: found.code for name, found in one.checked.items()} for one in grades.files}
     assert grades.puzzles == ("output_padding", "due")
     assert codes["ana.py"] == {"due": ""}
