@@ -197,7 +197,7 @@ def check_cases(
     for case in (case for case in (find_cases() if cases is None else cases) if case.takes(dtype, data)):
         say(f"{case.name}, {dtype} {data}")
         for name, module in found:
-            if hasattr(module, "SCHEME"):
+            if hasattr(module, "SCHEME") and case.geometry.rank in ranks_of(module):
                 rows += _quantized_rows(name.rpartition(".")[2], module, case, data, kinds, tolerance)
         large = "small" not in case.tags
         for number, problem in enumerate(case.problems(dtype, data)):
