@@ -119,7 +119,7 @@ def add_layer_arguments(parser: argparse.ArgumentParser, batches: str, quick: st
         "repeatable; for transposed ROWSxCOLSxIN is what goes in",
     )
     parser.add_argument("--layers", metavar="TEXT,...", help="layers with one of these in their name")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write all tables to a file")
     parser.add_argument("--quick", action="store_true", help=f"a smoke test: {quick}")
 
 
@@ -248,9 +248,9 @@ def ceilings(arguments: argparse.Namespace) -> dict[str, float]:
 def show(arguments: argparse.Namespace, facts: dict[str, Any], measured: list[Measurement]) -> None:
     """Print the tables, the aims and the notes."""
     for title, table in report.sections(measured, facts["ceilings"]):
-        print(f"\n{title}\n{report.as_text(table)}")
+        print(f"\n{title}\n{report.as_markdown(table)}")
     if len(facts["aims"]) > 1:
-        print(f"\n{report.as_text(facts['aims'])}")
+        print(f"\n{report.as_markdown(facts['aims'])}")
     print("\nceilings: " + ", ".join(f"{name} {value:.1f}" for name, value in facts["ceilings"].items()))
     print(f"a call on an 8x8x1 image: {facts['call overhead, µs']} µs (aim: under 10)")
     for name, reason in facts["missing"].items():
@@ -260,7 +260,7 @@ def show(arguments: argparse.Namespace, facts: dict[str, Any], measured: list[Me
 
 
 def write(arguments: argparse.Namespace, facts: dict[str, Any], measured: list[Measurement]) -> None:
-    """Write results and roofline to --output, the page with its picture to --markdown, the aims to --aims."""
+    """Write results and roofline to --output, all tables and a picture to --markdown, the aims to --aims."""
     report.write_files(arguments.output, facts, measured)
     _draw(facts, measured, arguments.output / "roofline.svg")
     if arguments.markdown:

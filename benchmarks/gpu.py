@@ -394,7 +394,7 @@ def call_seconds(cupy: Any) -> dict[str, float]:
 
 
 def page(command: str, facts: dict[str, str], measured: Sequence[Measurement], most: dict[str, float]) -> str:
-    """Return the page of the documentation for this run."""
+    """Return all tables of this run, and what they show in short."""
     parts = [
         "# Speed on the GPU",
         f"Made by `{command}` on {datetime.now(UTC):%Y-%m-%d}; do not edit. Calls were timed with CUDA "
@@ -446,9 +446,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     most = limits(cupy)
     facts |= {key.replace("gemm", "limit of"): f"{value:.0f}" for key, value in most.items()}
     for title, table in report.sections(measured, most):
-        print(f"\n{title}\n{report.as_text(table)}")
+        print(f"\n{title}\n{report.as_markdown(table)}")
     if len(judged := aims(measured)) > 1:
-        print(f"\n{report.as_text(judged)}")
+        print(f"\n{report.as_markdown(judged)}")
     if len(measured) < len(work):
         print(f"out of time: {len(measured)} of {len(work)} problems were measured")
     if missing := cudnn_missing():

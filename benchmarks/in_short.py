@@ -1,18 +1,21 @@
-"""Says in a few lines what a page of measurements shows: where teachconv is ahead, level and behind.
+"""Tables in Markdown, and what the ratios of a run show in short: where teachconv is ahead, level and behind.
 
-`report.markdown_page` writes them. The documentation reads them from the page's tables, so that both say the
-same.
+`report.markdown_page` writes both into the file of a run. The documentation reads the ratios from the file's
+tables, so that its page says the same.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import exp, log
+from statistics import geometric_mean
 
 LEVEL = 0.05  # a ratio of at most 5 % above or below 1 is level
-HEADING, BEHIND = "## In short", "## Where it is behind"
+BEHIND = "## Where it is behind"
+Table = list[list[str]]
+_BATCHES = re.compile(r"the numbers in a cell are [^.]*")
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,21 @@ class Ratio:
     value: float
 
 
+def as_markdown(table: Table) -> str:
+    """Return the table in Markdown, in aligned columns, with | inside cells replaced by /.
+
+    >>> print(as_markdown([["layer", "a"], ["1x1", "2 | 3"]]))
+    | layer | a     |
+    | ----- | ----- |
+    | 1x1   | 2 / 3 |
+    """
+    rows = [[cell.replace(" | ", " / ") for cell in row] for row in table]
+    widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["-" * width for width in widths])
+    aligned = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    return "\n".join(f"| {' | '.join(row)} |" for row in aligned)
+
+
 def of_page(page: str) -> list[Ratio]:
     """Read the ratios of one thread from the tables of a page that `report.markdown_page` wrote."""
     found = []
@@ -37,7 +55,7 @@ def of_page(page: str) -> list[Ratio]:
         if "ours / best peer" not in rows[0]:
             continue
         column = rows[0].index("ours / best peer")
-        batches = [int(number) for number in re.findall(r"batch (\d+)", page.partition("\n## ")[0])]
+        batches = [int(number) for number in re.findall(r"batch (\d+)", _BATCHES.search(page)[0])]  # type: ignore[index]
         for row in rows[2:]:
             values = row[column].split(" / ")
             if row[1]:  # a layer, not a line that sums up
@@ -54,54 +72,40 @@ def processor_of(page: str) -> str:
     return re.search(r"^- processor: (.*)$", page, re.MULTILINE)[1]  # type: ignore[index]
 
 
-def in_short(ratios: Iterable[Ratio], processor: str) -> str:
-    """Return the lines and a table as Markdown.
+def in_short(ratios: Iterable[Ratio]) -> str:
+    """Return a table as Markdown: a row for each op, a column for each dtype or rank, and batch.
 
-    >>> ratios = [Ratio("forward", "float32", 1, "a", 2.0), Ratio("forward", "float32", 1, "b", 0.5)]
-    >>> print(in_short(ratios, "a processor").partition("\\n\\n|")[0])  # doctest: +NORMALIZE_WHITESPACE
-    ## In short
-    <BLANKLINE>
-    On one core of this processor, a processor, in float32, compared with the fastest library on each layer,
-    on average over the layers:
-    <BLANKLINE>
-    - level, within 5 %: forward (1.00)
+    A cell has the geometric mean of the ratios, and in parentheses how many layers are ahead, level and
+    behind. The last column names the layer that is furthest behind.
+
+    >>> a, b = Ratio("forward", "float32", 1, "a", 2.0), Ratio("forward over volumes", "float32", 1, "b", 0.5)
+    >>> print(in_short([a, b]))
+    | op      | float32, batch 1 | volumes, batch 1 | least     |
+    | ------- | ---------------- | ---------------- | --------- |
+    | forward | 2.00 (1/0/0)     | 0.50 (0/0/1)     | 0.50 at b |
     """
-    groups: dict[tuple[str, str, int], list[Ratio]] = {}
+    rows: dict[str, dict[str, list[Ratio]]] = {}
     for ratio in ratios:
-        groups.setdefault((ratio.op, ratio.dtype, ratio.batch), []).append(ratio)
-    if not groups:
-        return f"{HEADING}\n\nNo other library took part in this run."
-    batches = {batch for *_, batch in groups}
-    kinds: dict[str, list[str]] = {"ahead": [], "level, within 5 %": [], "behind": []}
-    means: dict[str, list[float]] = {}
-    table = ["| | mean | ahead | level | behind | furthest ahead | furthest behind |", "|" + " --- |" * 7]
-    for (op, dtype, batch), group in groups.items():
-        name = op + (f" in {dtype}" if dtype != "float32" else "")
-        name += f", batch {batch}" if len(batches) > 1 else ""
-        mean = exp(sum(log(ratio.value) for ratio in group) / len(group))
-        if dtype == "float32":
-            kinds[_kind(mean)].append(f"{name} ({mean:.2f})")
-        means.setdefault(dtype, []).append(mean)
-        counts = [sum(_kind(ratio.value) == kind for ratio in group) for kind in kinds]
-        ends = [end(group, key=lambda ratio: ratio.value) for end in (max, min)]
-        extremes = [f"{end.layer}: {end.value:.2f}" for end in ends]
-        cells = [name, f"{mean:.2f}", *map(str, counts), *extremes]
-        table.append("| " + " | ".join(cells) + " |")
-    head = (
-        f"On one core of this processor, {processor}, in float32, compared with the fastest "
-        "library on each layer, on average over the layers:"
-    )
-    lines = [f"- {kind}: {'; '.join(names)}" for kind, names in kinds.items() if names]
-    lines += [
-        f"- in {dtype} the means go from {min(found):.2f} to {max(found):.2f}"
-        for dtype, found in means.items()
-        if dtype != "float32"
-    ]
-    tail = (
-        "The number in parentheses is how many times as fast teachconv is, a geometric mean over layers. "
-        "The table counts the layers that are ahead, level and behind, and names the two extremes."
-    )
-    return "\n\n".join([HEADING, head, "\n".join(lines), "\n".join(table), tail])
+        op, _, rank = ratio.op.partition(" over ")
+        column = f"{rank or ratio.dtype}, batch {ratio.batch}"
+        rows.setdefault(op, {}).setdefault(column, []).append(ratio)
+    if not rows:
+        return "No other library took part in this run."
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    table = [["op", *columns, "least"]]
+    for op, row in rows.items():
+        least = min((ratio for group in row.values() for ratio in group), key=lambda ratio: ratio.value)
+        cells = [_summary([ratio.value for ratio in row.get(column, [])]) for column in columns]
+        table.append([op, *cells, f"{least.value:.2f} at {least.layer}"])
+    return as_markdown(table)
+
+
+def _summary(values: Sequence[float]) -> str:
+    """Return the geometric mean of some ratios, and how many are ahead, level and behind."""
+    if not values:
+        return ""
+    counts = Counter(map(standing, values))
+    return f"{geometric_mean(values):.2f} ({counts['ahead']}/{counts['level']}/{counts['behind']})"
 
 
 def behind(ratios: Iterable[Ratio]) -> str:
@@ -113,7 +117,7 @@ def behind(ratios: Iterable[Ratio]) -> str:
     """
     groups: dict[tuple[str, str], list[Ratio]] = {}
     for ratio in sorted(ratios, key=lambda ratio: ratio.value):
-        if _kind(ratio.value) == "behind":
+        if standing(ratio.value) == "behind":
             groups.setdefault((ratio.op, ratio.dtype), []).append(ratio)
     lines = [
         f"- {op}, {dtype}: " + "; ".join(f"{r.layer}, batch {r.batch} ({r.value:.2f})" for r in group)
@@ -123,7 +127,7 @@ def behind(ratios: Iterable[Ratio]) -> str:
     return "\n\n".join([BEHIND, head, "\n".join(lines)] if lines else [BEHIND, "On no layer of this run."])
 
 
-def _kind(ratio: float) -> str:
+def standing(ratio: float) -> str:
     """Return whether a ratio is ahead, level or behind, as it is shown: with two decimals."""
     shown = round(ratio, 2)
-    return "ahead" if shown > 1 + LEVEL else "behind" if shown < 1 - LEVEL else "level, within 5 %"
+    return "ahead" if shown > 1 + LEVEL else "behind" if shown < 1 - LEVEL else "level"

@@ -185,12 +185,12 @@ def exactness(measured: Sequence[Measurement]) -> list[str]:
 
 
 def title(facts: dict[str, Any]) -> str:
-    """Return the title of the page of a run."""
+    """Return the title of the file of a run."""
     return f"Plans next to inference engines: {facts['machine']['processor']}"
 
 
 def page(facts: dict[str, Any], measured: Sequence[Measurement]) -> str:
-    """Return the page of the documentation for this run."""
+    """Return all tables of this run, and what they show in short."""
     batches = sorted({m.problem.batch for m in measured})
     remarks = [*(f"{n}: {why}" for n, why in facts["missing"].items()), *report.notes(measured)]
     most = report.limit(facts["ceilings"], "float32")
@@ -198,7 +198,7 @@ def page(facts: dict[str, Any], measured: Sequence[Measurement]) -> str:
         f"# {title(facts)}",
         f"Made by `{facts['command']}` on {facts['date']}; do not edit.",
         "\n".join(f"- {line}" for line in verdicts(measured)),
-        "Engines for inference pack or transform constant weights once, as [`tc.plan`](engine.md) does. "
+        "Engines for inference pack or transform constant weights once, as `tc.plan` does. "
         "Forward convolutions in float32, each competitor pinned to one core in a process of its own, in "
         "interleaved rounds; every result was checked before timing. GFLOP/s count the operations of direct "
         "summation, of the fastest call; the numbers in a cell are "
@@ -229,7 +229,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     measured, wrong = measure(arguments, facts)
     facts["ceilings"] = ceilings(arguments)
     facts["minutes"] = round((time.monotonic() - started) / 60, 1)
-    print(report.as_text(table(measured, report.limit(facts["ceilings"], "float32"))))
+    print(report.as_markdown(table(measured, report.limit(facts["ceilings"], "float32"))))
     for line in (*verdicts(measured), *aims(measured), *exactness(measured), *report.notes(measured)):
         print(line)
     for name, reason in facts["missing"].items():

@@ -1,4 +1,4 @@
-"""Presents measurements as tables, aims, CSV, JSON and Markdown pages."""
+"""Presents measurements as tables, aims, CSV, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from math import exp, log
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 import in_short
+from in_short import Table, as_markdown
 from layers import DEPTHWISE, Layer
 from racing import Measurement
 
@@ -26,7 +27,6 @@ TITLES = {
     "onnxruntime": "ORT (prepacked)",
 }
 _STATISTICS = {"mean": "geometric mean", "worst": "worst layer"}
-Table = list[list[str]]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -107,15 +107,6 @@ AIMS = (
 )
 
 
-def geometric_mean(ratios: Sequence[float]) -> float:
-    """Return the geometric mean of ratios.
-
-    >>> geometric_mean([0.5, 2.0])
-    1.0
-    """
-    return exp(sum(map(log, ratios)) / len(ratios))
-
-
 def judge_aims(measurements: Iterable[Measurement], precision: str | None) -> Table:
     """Return a line per aim that this run can judge: ratios by minima and by medians, and met or not."""
     lines = [["aim (one thread)", "at least", "reached", "by medians", "layers", ""]]
@@ -167,7 +158,7 @@ def write_aims(path: Path, title: str, facts: dict[str, Any], text: str) -> None
 
     Args:
         path: benchmarks/aims.md, or another page of this form.
-        title: the title of the page of the documentation.
+        title: the title of the run's file of tables.
         facts: those of the run.
         text: the aims, as Markdown.
     """
@@ -325,24 +316,6 @@ def notes(measurements: Iterable[Measurement]) -> list[str]:
     ]
 
 
-def as_text(table: Table) -> str:
-    """Return the table as plain text in columns."""
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = []
-    for number, row in enumerate(table):
-        lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-        if number == 0:
-            lines.append("  ".join("-" * width for width in widths))
-    return "\n".join(lines)
-
-
-def as_markdown(table: Table) -> str:
-    """Return the table in Markdown, with | inside cells replaced by /."""
-    rows = [[cell.replace(" | ", " / ") for cell in row] for row in table]
-    rows.insert(1, ["---"] * len(rows[0]))
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
-
-
 # ---------------------------------------------------------------------------------------------
 # Files
 # ---------------------------------------------------------------------------------------------
@@ -392,7 +365,7 @@ def write_files(folder: Path, facts: dict[str, Any], measurements: Sequence[Meas
 
 
 def _ratios(measurements: Iterable[Measurement]) -> Iterator[in_short.Ratio]:
-    """Yield the ratios of one thread to the best framework, which the page opens with."""
+    """Yield the ratios of one thread to the best framework, which the file opens with."""
     for m in measurements:
         p, ratio = m.problem, m.ratio(FRAMEWORKS)
         if m.threads == 1 and ratio is not None:
@@ -400,21 +373,21 @@ def _ratios(measurements: Iterable[Measurement]) -> Iterator[in_short.Ratio]:
 
 
 def cpu_title(facts: dict[str, Any]) -> str:
-    """Return the title of the page of a run."""
+    """Return the title of the file of a run."""
     names = {1: "sequences", 2: "images", 3: "volumes"}
     over = " and ".join(names[rank] for rank in facts["ranks"])
     return f"Speed on the CPU{'' if over == 'images' else f' over {over}'}: {facts['machine']['processor']}"
 
 
 def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], picture: str | None) -> str:
-    """Return the page of the documentation for this run."""
+    """Return all tables of this run, and what they show in short."""
     ratios = list(_ratios(measurements))
     parts = [
         f"# {cpu_title(facts)}",
         f"Made by `{facts['command']}` on {facts['date']}; do not edit. Every result was checked before "
         "timing, against the bound of direct summation around a float64 result. Each competitor ran pinned "
         "in its own process, in interleaved rounds, on arrays that begin at a cache line, as the libraries' "
-        "own do (NumPy's often do not: see [the engine](engine.md)). GFLOP/s count the operations of direct "
+        "own do (NumPy's often do not: see docs/engine.md). GFLOP/s count the operations of direct "
         "summation, of the fastest call; the numbers in a cell are "
         + " and ".join(f"batch {batch}" for batch in _batches(measurements))
         + ". ONNX Runtime packs its constant weights in advance, outside the timing; compare it "
@@ -422,7 +395,10 @@ def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], pi
         f"JAX, layer by layer. The column *{LIMIT}* compares our GFLOP/s with those of a large matrix "
         "product of the same dtype on the same core, measured before and after all calls. Winograd's "
         "algorithms multiply less than direct summation, so they can exceed 100.",
-        in_short.in_short(ratios, facts["machine"]["processor"]),
+        "## In short",
+        "How many times as fast teachconv is as the fastest of the other libraries: a geometric mean over "
+        "layers, and how many layers are ahead, level within 5 %, and behind.",
+        in_short.in_short(ratios),
         in_short.behind(ratios),
     ]
     for title, table in sections(measurements, facts["ceilings"]):

@@ -176,7 +176,7 @@ def aim(found: dict[Problem, tuple[float, float]]) -> str:
 
 
 def page(facts: dict[str, Any], found: dict[Problem, tuple[float, float]]) -> str:
-    """Return the page of the documentation for this run."""
+    """Return all tables of this run, and what they show in short."""
     known = [f"- {key}: {value}" for key, value in (facts["machine"] | facts["versions"]).items()]
     parts = [
         f"# {TITLE}",
@@ -212,7 +212,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for failure in wrong:
         print(f"WRONG: {failure}", file=sys.stderr)
     if found:
-        print(report.as_text(table(found)))
+        print(report.as_markdown(table(found)))
         print(verdict(found), aim(found), sep="\n")
         if arguments.markdown:
             arguments.markdown.write_text(page(facts, found), encoding="utf-8")

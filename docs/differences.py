@@ -23,7 +23,8 @@ INTRO = """# What differs from TensorFlow
 
 <!-- written by docs/differences.py: do not edit -->
 
-`teachconv.tf` answers as TensorFlow does, apart from what this page lists. {total} short programs
+Look up here what your TensorFlow program will do differently. `teachconv.tf` answers as TensorFlow does,
+apart from what this page lists. {total} short programs
 (`tests/recorded/tensorflow_words/`) were run by TensorFlow {tensorflow} with Keras {keras}, and are run by
 `teachconv.tf` with only `tensorflow` replaced in the imports. {same} of them print the same, and where
 TensorFlow raises an error, an `except` for its class catches ours, too. The other {different} are below, with

@@ -32,10 +32,28 @@ MOVED = {
     "answers/choosing_atol_and_rtol": "howto/choose_a_tolerance.html#why-not-allclose",
     "answers/where_is_gen_nn_ops": "answers/where_is_conv2d_executed.html#where-is-gen-nn-ops",
     "answers/why_are_loops_slow": "explanation/ladders.html#why-are-my-loops-10-000-times-slower",
+    "arguments/data_format": "arguments/geometry.html#data-format",
+    "arguments/dilations": "arguments/geometry.html#dilations",
+    "arguments/groups": "arguments/geometry.html#groups",
+    "arguments/index": "arguments/geometry.html#strides",
+    "arguments/output_padding": "arguments/geometry.html#output-padding",
+    "arguments/output_shape": "arguments/geometry.html#output-shape",
+    "arguments/padding": "arguments/geometry.html#padding",
+    "arguments/precision": "arguments/algorithm.html#precision",
+    "arguments/strides": "arguments/geometry.html#strides",
+    "benchmarks_cpu": "benchmarks.html#how-fast-benchmarks",
+    "benchmarks_cpu_epyc": "benchmarks.html#how-fast-benchmarks",
+    "benchmarks_gpu": "benchmarks.html#how-fast-benchmarks",
+    "benchmarks_plans": "benchmarks.html#how-fast-benchmarks",
+    "benchmarks_plans_epyc": "benchmarks.html#how-fast-benchmarks",
+    "benchmarks_ranks": "benchmarks.html#how-fast-benchmarks",
+    "benchmarks_ranks_epyc": "benchmarks.html#how-fast-benchmarks",
+    "benchmarks_threads": "benchmarks.html#how-fast-benchmarks",
+    "explanation/speed": "benchmarks.html#how-fast-benchmarks",
     "gallery": "take_these.html#gallery",
     "gradients": "answers/how_gradients_are_computed.html#in-a-graph",
     "howto/diff_your_framework": "howto/find_a_bug_in_your_kernel.html#compare-an-output-with-the-reference",
-    "howto/measure": "explanation/speed.html#how-to-measure",
+    "howto/measure": "benchmarks.html#how-to-measure",
     "howto/work_larger_than_memory": "larger_than_memory.html#in-four-steps",
     "statement_of_need": "cite.html#statement-of-need",
 }
@@ -43,9 +61,7 @@ MOVED = {
 _COMMON = "algorithm backend block cell crop filter gather kernel padding scale scatter stride window"
 COMMON = frozenset(_COMMON.split())
 # pages without such links: the glossary, and lists and tables
-_WITHOUT = re.compile(
-    r"(api|arguments)(/|$)|glossary|changelog|benchmark|differences|error_index|dialect_map"
-)
+_WITHOUT = re.compile(r"(api|arguments)(/|$)|glossary|changelog|differences|error_index|dialect_map")
 
 
 def setup(app):

@@ -1,8 +1,9 @@
 """Writes what the explanation shows of recorded runs: bars of the rungs, and the speed in short.
 
 docs/conf.py calls `write`. The sources are docs/explanation/cpu_rungs.json (benchmarks/rungs.py),
-docs/engine_roofline.json (benchmarks/roofline.py), docs/gpu_tables.inc (docs/gpu_tables.py) and CPU_PAGES
-(benchmarks/cpu.py). So a new run changes the pages without an edit.
+docs/engine_roofline.json (benchmarks/roofline.py), docs/gpu_tables.inc (docs/gpu_tables.py) and the files in
+docs/recorded/benchmarks/ (benchmarks/cpu.py, plans.py, two_threads.py and gpu.py). So a new run changes the
+pages without an edit.
 """
 
 import html
@@ -19,7 +20,8 @@ import roofline  # noqa: E402
 
 from teachconv.backends import get  # noqa: E402
 
-CPU_PAGES = ("benchmarks_cpu_epyc.md", "benchmarks_cpu.md")  # one for each processor, the newest first
+RUNS = HERE / "recorded" / "benchmarks"
+PROCESSORS = ("epyc", "xeon")  # the newest first
 OPS = {
     "forward": "conv2d",
     "input_gradient": "conv2d_backprop_input",
@@ -121,13 +123,38 @@ def summaries(backend: str, names: list[str]) -> str:
     return "\n".join(f"- `{name}`: {words[name]}" for name in names) + "\n"
 
 
-def speed_of(name: str) -> str:
-    """Return what a page of benchmarks/cpu.py shows in short, under the processor's name."""
-    page = (HERE / name).read_text(encoding="utf-8")
-    processor, ratios = in_short.processor_of(page), in_short.of_page(page)
-    [date] = re.findall(r"^Made by .* on (\d{4}-\d\d-\d\d);", page, re.MULTILINE)
-    words = in_short.in_short(ratios, processor).removeprefix(in_short.HEADING).lstrip()
-    return f"## {processor}\n\n[The tables of this run](../{name}) of {date}.\n\n{words}"
+def long_table(name: str, words: str) -> str:
+    """Return a link to the file of a run, with its date."""
+    date = re.search(r"\d{4}-\d\d-\d\d", (RUNS / name).read_text(encoding="utf-8"))[0]
+    return f"{{download}}`{words} <recorded/benchmarks/{name}>` ({date})"
+
+
+def speed_on(processor: str) -> str:
+    """Return what the runs on a processor show in short, with links to their files."""
+    runs = {run: RUNS / f"{run}_{processor}.txt" for run in ("images", "ranks", "plans", "threads")}
+    texts = {run: path.read_text(encoding="utf-8") for run, path in runs.items() if path.exists()}
+    said = [text.split("\n\n")[2] for run, text in texts.items() if run in ("plans", "threads")]
+    words = {"images": "images", "ranks": "sequences and volumes", "plans": "plans", "threads": "two threads"}
+    links = ", ".join(long_table(runs[run].name, words[run]) for run in texts)
+    parts = [
+        f"## {in_short.processor_of(texts['images'])}",
+        in_short.in_short(in_short.of_page(texts["images"]) + in_short.of_page(texts["ranks"])),
+        *said,
+        f"Every layer: {links}.",
+        *(
+            f"![GFLOP/s over operations per byte, {words[run]}](recorded/benchmarks/{run}_{processor}.svg)"
+            for run in ("images", "ranks")
+        ),
+    ]
+    return "\n\n".join(parts)
+
+
+def speed_on_gpu(card: str) -> str:
+    """Return the short table of the run on a card, with a link to its file."""
+    text = (RUNS / f"gpu_{card}.txt").read_text(encoding="utf-8")
+    table = text.partition("## In short\n\n")[2].partition("\n\n")[0]
+    name = re.search(r"^- GPU: (.*)$", text, re.MULTILINE)[1]
+    return f"## {name}\n\n{table}\n\nEvery layer: {long_table(f'gpu_{card}.txt', name)}.\n"
 
 
 def write(folder: Path) -> None:
@@ -138,7 +165,8 @@ def write(folder: Path) -> None:
     parts = {
         "engine_roofline.html": roofline.picture(roof),
         "engine_roofline.md": roofline_facts(roof),
-        "speed_in_short.md": "\n\n".join(map(speed_of, CPU_PAGES)),
+        "speed_on_cpu.md": "\n\n".join(map(speed_on, PROCESSORS)),
+        "speed_on_gpu.md": speed_on_gpu("h200"),
         "cpu_rungs.md": cpu_facts(recorded),
         "gpu_rungs.html": gpu_bars((HERE / "gpu_tables.inc").read_text(encoding="utf-8")),
     }

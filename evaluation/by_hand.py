@@ -785,21 +785,37 @@ def large_numbers_saturated(p):
     return tc.conv2d, (x, w, 1, "SAME"), {}, got
 
 
-def through(form):
+def through(form, bias=False):
+    """Arrays rounded to a type; sums and the bias in float32."""
+
     def make(p):
-        x, w = p.x(), p.w()
-        return (
-            tc.conv2d,
-            (x, w, 1, "SAME"),
-            {},
-            tc.conv2d(*(to(form, a).astype("float32") for a in (x, w)), 1, "SAME"),
-        )
+        x, w, b = p.x(), p.w(), p.b() if bias else None
+        small = (to(form, array).astype("float32") for array in (x, w))
+        return tc.conv2d, (x, w, 1, "SAME"), {"bias": b}, tc.conv2d(*small, 1, "SAME", bias=b)
 
     return make
 
 
-rows_of("^rounded.*bfloat16", one_pass_of_bfloat16=through("bfloat16"))
+rows_of(
+    "^rounded.*bfloat16",
+    one_pass_of_bfloat16=through("bfloat16"),
+    one_pass_of_bfloat16_and_a_bias=through("bfloat16", bias=True),
+)
 rows_of("^rounded.*float16", arrays_in_float16=through("float16"))
+
+
+def tf32(bias=False):
+    """Factors of 11 bits, midpoints away from zero, as a GPU of NVIDIA has them; sums and bias in float32."""
+
+    def make(p):
+        x, w, b = p.x(), p.w(), p.b() if bias else None
+        small = ((array.view("int32") + 0x1000 & ~0x1FFF).view("float32") for array in (x, w))
+        return tc.conv2d, (x, w, 1, "SAME"), {"bias": b}, tc.conv2d(*small, 1, "SAME", bias=b)
+
+    return make
+
+
+rows_of("^rounded.*tf32", one_pass_of_tf32=tf32(), one_pass_of_tf32_and_a_bias=tf32(bias=True))
 
 
 # ---------------------------------------------------------------------------------------------

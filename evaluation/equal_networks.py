@@ -243,6 +243,42 @@ def instance_norm_by_hand(change):
 
 
 @pair
+def layer_norm_by_hand(change):
+    """Its weights are buffers of one axis, which the model reshapes."""
+
+    def run(net, x):
+        y = net.conv(x)
+        centred = y - y.mean(1, keepdim=True)
+        y = centred / torch.sqrt((centred**2).mean(1, keepdim=True) + 1e-5)
+        return net.last(net.gamma[:, None, None] * y + net.beta[:, None, None])
+
+    def normed(net, x):
+        return net.last(net.norm(net.conv(x).permute(0, 2, 3, 1)).permute(0, 3, 1, 2))
+
+    layer = holding(nn.LayerNorm(6), GAMMA, BETA)
+    b = Net(run, conv=conv(W), gamma=change(GAMMA), beta=BETA, last=conv(V))
+    return Net(normed, conv=conv(W), norm=layer, last=conv(V)), b, X, ["norm", "mul"]
+
+
+@pair
+def gates_of_one_number_each(change):
+    """Behind the gates a change hardly shows: the models' numbers are nearly equal again."""
+    w = weights(6, 6, 1, 1)
+
+    def run(net, x):
+        y = net.conv(x)
+        return net.last(y * torch.sigmoid(net.gate(y.mean((2, 3), keepdim=True))))
+
+    def linear_gate(net, x):
+        y = net.conv(x)
+        return net.last(y * torch.sigmoid(net.gate(y.mean((2, 3))))[:, :, None, None])
+
+    small = B if change is same else B + np.float32(0.001)
+    a = Net(run, conv=conv(W), gate=conv(w, B), last=conv(V))
+    return a, Net(linear_gate, conv=conv(W), gate=linear(w[:, :, 0, 0], small), last=conv(V)), X, ["gate"]
+
+
+@pair
 def several_branches_as_one_convolution(change):
     """As RepVGG's: 3x3, 1x1 and identity, each with batch normalisation."""
     w3, w1 = weights(6, 6, 3, 3), weights(6, 6, 1, 1)
@@ -724,6 +760,39 @@ def leaky_relu_by_hand(change):
 
 
 @pair
+def gelu_by_hand(change):
+    two = float(change(np.float32([2]))[0])
+
+    def run(net, x):
+        y = net.conv(x)
+        return net.last(0.5 * y * (1 + torch.erf(y / two**0.5)))
+
+    a = chain(conv=conv(W, B), gelu=nn.GELU(), last=conv(V))
+    return a, Net(run, conv=conv(W, B), last=conv(V)), X, ["gelu", "erf", "div", "truediv"]
+
+
+@pair
+def log_softmax_by_hand(change):
+    def run(net, x):
+        y = net.conv(x)
+        return y - y.logsumexp(1 if change is same else 2, keepdim=True)
+
+    a = Net(lambda net, x: F.log_softmax(net.conv(x), 1), conv=conv(W, B))
+    return a, Net(run, conv=conv(W, B)), X, ["log_softmax", "logsumexp", "sub"]
+
+
+@pair
+def softmax_less_the_largest(change):
+    def run(net, x):
+        y = net.conv(x)
+        e = torch.exp(y - y.amax(1, keepdim=True))
+        return e / e.sum(1 if change is same else 2, keepdim=True)
+
+    a = Net(lambda net, x: net.conv(x).softmax(1), conv=conv(W, B))
+    return a, Net(run, conv=conv(W, B)), X, ["softmax", "sum", "div", "truediv"]
+
+
+@pair
 def clip_as_hardtanh(change):
     top = float(change(np.float32([0.5]))[0])
     a = chain(conv=conv(W, B), clip=nn.Hardtanh(-0.25, 0.5), last=conv(V))
@@ -808,6 +877,18 @@ def nearest_as_a_transposed_convolution(change):
     w = np.zeros((6, 1, 2, 2), "f4") + 1
     a = chain(conv=conv(W, B), up=nn.Upsample(scale_factor=2), **last())
     return a, chain(conv=conv(W, B), up=transposed(change(w), None, 2, groups=6), **last()), X, ["up"]
+
+
+@pair
+def bilinear_or_nearest(change):
+    kind = "bilinear" if change is same else "nearest"
+    a = chain(conv=conv(W, B), up=nn.Upsample(scale_factor=2, mode="bilinear"), last=conv(V))
+    b = Net(
+        lambda net, x: net.last(F.interpolate(net.conv(x), size=[14, 12], mode=kind)),
+        conv=conv(W, B),
+        last=conv(V),
+    )
+    return a, b, X, ["up", "interpolate"]
 
 
 @pair
@@ -915,6 +996,20 @@ def onnx_depth_to_space(change):
         X,
         ["c", "shuffle"],
     )
+
+
+@pair
+def onnx_constants(change):
+    """As an exporter writes them: nodes in place of initializers."""
+    nodes = [
+        ("Constant", "", "l", {"value_float": 0.0}),
+        ("Constant", "", "h", {"value_float": float(change(np.float32([0.5]))[0])}),
+        ("Conv", "x w b", "c", {}),
+        ("Clip", "c l h", "r", {}),
+        ("Conv", "r v", "y", {}),
+    ]
+    a = chain(conv=conv(W, B), clip=nn.Hardtanh(0.0, 0.5), last=conv(V))
+    return a, onnx_model(nodes, [2, 4, 9, 8], w=W, b=B, v=V), X, ["clip", "r"]
 
 
 @pair
@@ -1090,6 +1185,16 @@ def tflite_one_axis(change):
     x = np.ascontiguousarray(noise(1, 4, 12).transpose(0, 2, 1))
     w = weights(6, 4, 3)
     return model(w), lite(model(change(w))), x, ["conv"]
+
+
+@pair
+def tflite_causal_with_dilation(change):
+    layers = keras().layers
+    w, x = weights(6, 4, 3), noise(1, 4, 12)
+    one = layers.Conv1D(6, 3, dilation_rate=2, padding="causal", name="conv")
+    one.held = [change(w).transpose(2, 1, 0), B]
+    a = Net(lambda net, x: F.relu(net.conv(F.pad(x, (4, 0)))), conv=conv(w, B, dilation=2))
+    return a, lite(keras_model((12, 4), one, layers.ReLU())), x, ["conv"]
 
 
 @pair

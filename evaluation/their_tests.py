@@ -397,7 +397,8 @@ OUTCOMES = ("passed", "not there", "other error", "wrong", "crashed", "too old",
 
 PAGE = """# Programs and tests of other projects
 
-Programs that others published for TensorFlow, and the tests of TensorFlow and Keras themselves, run here with their
+Judge from this page how much of TensorFlow works here. Programs that others published for it, and its own and Keras's
+tests, run with their
 imports replaced and nothing else changed. `make their-tests CHECKOUTS="..."` runs them again and writes this page;
 the checkouts are not part of this repository. All results are counted, also of programs that no convolutional
 network needs, such as recurrent networks and word embeddings.

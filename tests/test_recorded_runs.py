@@ -95,3 +95,26 @@ def test_the_roofline_shows_the_recorded_rungs_at_their_places(runs):
     assert f"{recorded['ceilings']['multiply-adds']:.0f} GFLOP/s" in svg
     assert "light-dark(" in svg
     assert recorded["machine"]["processor"] in runs.roofline_facts(recorded)
+
+
+@pytest.mark.parametrize("processor", ["epyc", "xeon"])
+def test_a_processor_has_one_table_and_links_to_all_of_its_runs(runs, processor):
+    text = runs.speed_on(processor)
+    assert text.startswith("## ")
+    assert len(re.findall(r"^\| -", text, re.MULTILINE)) == 1
+    columns = re.search(r"^\| op .*", text, re.MULTILINE)[0]
+    assert "float64, batch 8" in columns
+    assert "volumes, batch 1" in columns
+    files = sorted(path.name for path in runs.RUNS.glob(f"*_{processor}.txt"))
+    assert sorted(re.findall(r"<recorded/benchmarks/(.*?)>", text)) == files
+    assert text.count("our plan against the best of") == 1
+    assert ("two threads are" in text) == (f"threads_{processor}.txt" in files)
+
+
+def test_every_recorded_run_is_on_the_page(runs):
+    text = "".join(map(runs.speed_on, runs.PROCESSORS)) + runs.speed_on_gpu("h200")
+    assert sorted(re.findall(r"<recorded/benchmarks/(.*?)>", text)) == sorted(
+        path.name for path in runs.RUNS.glob("*.txt")
+    )
+    assert "## NVIDIA H200\n\n| op " in text
+    assert re.search(r"^\| forward +\| float32 +\| 1 +\| [\d.]+", text, re.MULTILINE)

@@ -89,7 +89,7 @@ for tool in memcheck racecheck synccheck; do # CuPy's pool off: an access beyond
     step $tool "cupy compute-sanitizer" compute-sanitizer --tool $tool --error-exitcode 1 $HERE cases
 done
 step race_forward "cupy torch" $PYTHON benchmarks/gpu.py --ops forward,depthwise --batch 1,8 --rounds 10 --algorithms \
-    --output "$OUT/forward" --markdown docs/benchmarks_gpu.md
+    --output "$OUT/forward" --markdown docs/recorded/benchmarks/gpu_h200.txt
 step race_gradients "cupy torch" $PYTHON benchmarks/gpu.py --ops input_gradient,filter_gradient --batch 8 --rounds 10 \
     --output "$OUT/gradients" --markdown "$OUT/gradients.md"
 step profile "cupy ncu" ncu --set basic --target-processes all -o "$OUT/profile" -f $HERE worst "$OUT/forward/results.csv"

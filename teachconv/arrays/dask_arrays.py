@@ -251,7 +251,7 @@ class Dask(Adapter):
         if value.nbytes > _MOST:
             raise ArgumentTypeError(
                 f"{name} is a dask array of {tables.size(value.nbytes)}, and all of its values are needed "
-                f"here, where at most {tables.size(_MOST)} are computed without a word: give a part of it, "
+                f"here, but at most {tables.size(_MOST)} are computed unasked: pass a part of it, "
                 f"{name}[...].compute()"
             )
         return np.asarray(value)

@@ -95,7 +95,7 @@ class Jax(ArrayApi):
         """Return an argument that is not one of the arrays to convolve."""
         if adapter_of(value) is self and self.takes_over(value):
             raise ArgumentTypeError(
-                f"{name} must be known while JAX traces the function, such as a shape is; got {value}"
+                f"{name} must be known while JAX traces the function, as shapes are; got {value}"
             )
         return value
 

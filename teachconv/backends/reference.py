@@ -431,7 +431,7 @@ def _check_some(
             raise ContractError(
                 f"slices of the reference: cell {list(cell)} is {result[cell]}, and the exact sum, rounded "
                 f"once, is {want}; this is a bug of teachconv, or of the BLAS that NumPy multiplies matrices "
-                'with. algorithm="direct" does without',
+                'with. algorithm="direct" uses no BLAS',
                 result,
             )
 

@@ -538,7 +538,9 @@ def _reduce_window(
     )
     pooled = [number for number, axis in enumerate(axes) if axis != whole(axis.in_size)] or [rank - 1]
     if len(pooled) > 3:
-        raise ArgumentError(f"window_dimensions must be 1 but on 3 axes; got {brief(window_dimensions)}")
+        raise ArgumentError(
+            f"window_dimensions must be 1 on all axes except 3; got {brief(window_dimensions)}"
+        )
     letters, others = iter("DHW"[3 - len(pooled) :]), iter("NCGTUV")
     layout = "".join(next(letters if number in pooled else others) for number in range(rank))
     return PoolCall("jax.reduce_window", reduce, axes, layout, start=start)

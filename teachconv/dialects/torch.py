@@ -723,7 +723,7 @@ def _pool(reduce: str, rank: int) -> Callable[..., PoolCall]:
     ) -> PoolCall:
         layout = ("NC" + "DHW"[-rank:])[-len(input) :]
         if 0 in input[-rank - 1 :]:
-            raise ArgumentError(f"input must have no empty axis but the batch; got shape {list(input)}")
+            raise ArgumentError(f"input must have no empty axis except the batch; got shape {list(input)}")
         sizes = ints(kernel_size, "kernel_size", rank, single=True)
         steps = ints(kernel_size if stride is None else stride, "stride", rank, single=True)
         pads = ints(padding, "padding", rank, least=0, single=True)

@@ -274,7 +274,7 @@ def _told(
     if code == "nothing":
         return code, "the function returned None: a return is missing, at least on one path"
     if code == "type":
-        return code, f"the result is {_kind(got)}, and must be {_kind(puzzle.right(*cases[bad]))}"
+        return code, f"you returned {_kind(got)}; return {_kind(puzzle.right(*cases[bad]))}"
     sentences = {name: sentence for name, sentence, _ in puzzle.mistakes}
     if code in sentences:
         return code, sentences[code]
@@ -307,7 +307,7 @@ def _told(
     if name and not by_chance:
         return name, f"in this case, {sentences[name]}"
     if code == "shape":
-        return code, f"the result is {_kind(got)}, and must be {_kind(want)}"
+        return code, f"you returned {_kind(got)}; return {_kind(want)}"
     return code, "no usual mistake gives these numbers; compute this case by hand"
 
 
@@ -315,10 +315,12 @@ def _kind(value: Any) -> str:
     """Say what an answer is: one number, numbers of some shape, or a type."""
     array = as_array(value)
     if array is not None and array.dtype.kind == "U":
-        return f"a list of texts of the shape {list(array.shape)}" if array.shape else "a text"
+        return f"a list of {tables.count(array.size, 'text')}" if array.shape else "a text"
     if array is None or array.dtype.kind not in _NUMBERS:
-        return f"of the type {type(value).__name__}"
-    return f"numbers of the shape {list(array.shape)}" if array.shape else "one number"
+        return f"an object of type {type(value).__name__}"
+    if array.ndim > 1:
+        return f"numbers of shape {list(array.shape)}"
+    return f"a list of {tables.count(array.size, 'number')}" if array.shape else "one number"
 
 
 def _line_of(error: Any) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import linecache
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from math import isfinite
 from typing import Any
@@ -27,6 +27,8 @@ from ..inspection.explaining import explain
 from ..inspection.images import image_address, png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..inspection.winograd_tile import ALGORITHMS, tile_of
+from ..quantized.calls import QuantizedCall, call_of
+from ..quantized.explaining import call_of_op, is_quantized
 from ..running import dispatch, nn_ops
 from ..support.errors import ArgumentError, is_one_of
 from ..windows.calls import FUNCTIONS
@@ -43,6 +45,7 @@ _QUICK = 0.1  # seconds of a call
 # the name of each role's array on the page
 SIDES = {"input": "in", "filters": "filter", "output": "out"}
 _AXES = ("depth", "row", "column")
+_ARRAYS = ("input", "filters", "out_backprop", "x", "w", "bias")  # arguments that may be lists
 
 
 def sides(call: Call) -> dict[str, str]:
@@ -117,7 +120,11 @@ class Document:
     ) -> None:
         self.op, self.args, self.kwargs = op, args, kwargs
         self.pool: PoolCall | None = None
-        if is_one_of(op, FUNCTIONS):
+        self.quantized: QuantizedCall | None = None
+        if is_quantized(op):
+            self.quantized, self.options = call_of_op(op, args, kwargs)
+            self.call = stored_call(self.quantized)
+        elif is_one_of(op, FUNCTIONS):
             self.call, self.pool, self._pooled = pool_of(op, args, kwargs)
         else:
             self.call, self.options = nn_ops.call_of(op, args, kwargs)
@@ -166,9 +173,10 @@ class Document:
             "op": call.op.name,
             "rank": call.geometry.rank,
             "pool": self.pool and pool_facts(self.pool, call.first.dtype),
+            "quantized": self.quantized and quantized_facts(self.quantized),
             "kind": call.kind.name,
             "dtype": call.first.dtype.name,
-            "bits": 8 * call.first.dtype.itemsize,
+            "bits": 64 if self.quantized else 8 * call.first.dtype.itemsize,  # of a sum
             "format": form and asdict(form),
             "source": source,
             "operand": operand,
@@ -231,7 +239,7 @@ class Document:
         explained = explain(self.op, *self.args, at=at, **words)  # raises if ``at`` is not legal
         if self.pool:
             return self.call.find("output", explained.cell)
-        return (explained.canonical or explained).cell
+        return (getattr(explained, "canonical", None) or explained).cell
 
     def _overview(self, image_nbytes: int) -> dict[str, Any] | None:
         """Return an image of the whole source if only a part is shown, and its numbers if they have room."""
@@ -242,7 +250,9 @@ class Document:
         if image is None or image.shape[2] not in (1, 3) or (len(rows), len(cols)) == image.shape[:2]:
             return None
         numbers = (
-            None if call.kind.sums_images or call.geometry.batch > 1 else image_numbers(image, image_nbytes)
+            None
+            if call.kind.sums_images or call.geometry.batch > 1 or self.quantized
+            else image_numbers(image, image_nbytes)
         )
         step = max(1, -(-max(image.shape[:2]) // 160))
         small = np.nan_to_num(image[::step, ::step].astype(np.float64), posinf=0, neginf=0)
@@ -405,6 +415,36 @@ def pool_facts(pool: PoolCall, dtype: np.dtype[Any]) -> dict[str, Any]:
     }
 
 
+def resolver_of(op: Op) -> Callable[..., Call]:
+    """Return what resolves the arguments of an op, by their names, to the call that a page draws."""
+    if is_quantized(op):
+        return lambda **arguments: stored_call(call_of(op.__name__, **arguments))
+    return nn_ops.RESOLVERS[op]
+
+
+def stored_call(quantized: QuantizedCall) -> Call:
+    """Return the call of the stored integers of a quantized call, in their own types."""
+    call, (first, second) = quantized.call, quantized.stored
+    bias = quantized.rescaling.bias
+    return replace(call, first=first, second=second, bias=bias if np.any(bias) else None)
+
+
+def quantized_facts(quantized: QuantizedCall) -> dict[str, Any]:
+    """Return what the page has to know of a quantized call beside its stored integers and its geometry."""
+    law, rescaling = quantized.scheme, vars(quantized.rescaling).items()
+    x_zero, w_zero = quantized.zeros
+    planes = np.broadcast_to(w_zero, quantized.call.second.shape)[(0,) * quantized.call.geometry.rank]
+    return {
+        "scheme": law.name,
+        "runtime": law.runtime[0].upper() + law.runtime[1:],
+        "rule": law.rescale.__name__,
+        "zeros": [int(x_zero), planes.astype(int).tolist() if np.ptp(w_zero) else int(np.ravel(w_zero)[0])],
+        "y_zero_point": quantized.y_zero_point,
+        "limits": list(quantized.limits),
+        "channels": {name: number_list(array) for name, array in rescaling if name != "bias"},
+    }
+
+
 def cell_names(call: Call) -> dict[str, dict[str, Any]] | None:
     """Return what the page needs to number each side's cells as the caller does; None for NHWC and HWIO.
 
@@ -440,11 +480,10 @@ def code(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         if name == "dilations" and value == 1:
             continue
         shape = getattr(value, "shape", None)
-        if shape is not None or (name in ("input", "filters", "out_backprop", "bias") and value is not None):
-            sizes = list(np.shape(value)) if shape is None else list(shape)
-            parts.append(f"{name} {sizes}")
+        if shape or (name in _ARRAYS and value is not None):
+            parts.append(f"{name} {list(shape or np.shape(value))}")
         else:
-            text = repr(value)
+            text = repr(value) if shape is None else str(value)  # of a number of NumPy
             parts.append(f"{name}={text if len(text) <= 80 else text[:77] + '...'}")
     return f"{nn_ops.name_of(op).replace('teachconv', 'tc', 1)}({', '.join(parts)})"
 

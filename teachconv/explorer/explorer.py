@@ -146,9 +146,10 @@ class Explorer:
             path.write_text(self.html(), encoding="utf-8")
         elif self._document.empty:
             raise ArgumentError(f"{path.name} would show a window, and the call has none: an array is empty")
-        elif self._document.pool:
+        elif self._document.pool or self._document.quantized:
+            what = "a pool" if self._document.pool else "a quantized call"
             raise ArgumentError(
-                f"path must end in .html: of a pool there is no static picture; got {path.name}"
+                f"path must end in .html: of {what} there is no static picture; got {path.name}"
             )
         elif ending == ".gif":
             plotting.animate(path, self.op, *self.args, at=self._first, **words)
@@ -165,7 +166,7 @@ class Explorer:
     @cached_property
     def _explained(self) -> Explanation | None:
         """What `explain` says of the first cell; None if there is no cell."""
-        if self._document.empty or self._document.pool:
+        if self._document.empty or self._document.pool or self._document.quantized:
             return None
         return explain(self.op, *self.args, at=self._first, **nn_ops.without_options(self.kwargs))
 
@@ -177,7 +178,7 @@ class Explorer:
         """Return the page of a document of `data`; ``shared`` as of `page.page`."""
         document, overview = self._document, data["call"]["overview"]
         whole = overview is not None and overview["numbers"] is not None and self._other is None
-        words: dict[str, Any] = {"whole": whole, "shared": shared}
+        words = {"whole": whole, "shared": shared, "quantized": document.quantized is not None}
         return page(document.call.op.name, dumps(data), self._still, document.function, **words)
 
     def _repr_html_(self) -> str:
@@ -187,7 +188,7 @@ class Explorer:
         """Return the picture in a frame, for the HTML of another page.
 
         Args:
-            shared: the address of a file with `page.shared_script`, which the pictures of a site share; ""
+            shared: the address of a file with ``page.shared_script``, which the pictures of a site share; ""
                 puts the front-end into the picture.
         """
         still = self._still
@@ -275,7 +276,7 @@ class Explorer:
             note = f"Its shape is {list(theirs.shape)}, and this call's is {list(call.result_shape)}. "
             return made | {"passed": False, "diagnosis": f"{note}{work}no mistake was looked for."}
         canonical = call.from_caller(theirs)
-        if document.pool:
+        if document.pool or document.quantized:  # the page compares: equal is equal
             made["array"] = tables.array(side, canonical, document.part, "beside")
             return made | self._diagnosis(label, theirs)
         differs = self._judge(canonical)

@@ -26,10 +26,11 @@ def explore(
     Of a model and its input, it is the whole network: what each cell reads, and why the answer is what it is.
 
     Args:
-        op: an op of teachconv over one axis, two or three, a dialect's function, or a max or average pool;
-            or a model, as of `teachconv.compare`: ``explore(model, x)``, with a batch of one. Of a call, the
-            page draws in NHWC for every dialect, a sequence as a row, a volume slice by slice; its
-            variants keep the call's padding as numbers, and a pool has none.
+        op: an op of teachconv over one axis, two or three, a dialect's function, a convolution of
+            `teachconv.quantized`, or a max or average pool; or a model, as of `teachconv.compare`:
+            ``explore(model, x)``, with a batch of one. Of a call, the page draws in NHWC for every dialect, a
+            sequence as a row, a volume slice by slice; its variants keep the call's padding as numbers, and a
+            pool has none.
         *args: the op's arguments.
         at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
             only the surroundings of this cell are shown. Of a network, (layer, row, column, channel).

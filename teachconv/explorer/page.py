@@ -94,6 +94,7 @@ MODULES = (
     "axis_tables",
     "numbers",
     "elements",
+    "quantized",
     "view",
     "grids",
     "sum_panels",
@@ -239,6 +240,7 @@ def page(
     *,
     whole: bool = False,
     shared: bool = False,
+    quantized: bool = False,
 ) -> str:
     """Return the whole page.
 
@@ -249,6 +251,7 @@ def page(
         function: the function whose calls the page translates, if any.
         whole: whether the page has all numbers of an image, which it then shows whole.
         shared: whether the page gets the front-end from the document around it, by `frame`.
+        quantized: whether the call is quantized: other pages do not have that module.
 
     Returns:
         HTML text.
@@ -258,7 +261,8 @@ def page(
         'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
         f'open(document.getElementById("explorer"), data{", lens" if whole else ""});'
     )
-    modules, functions = (*MODULES, "lens") if whole else MODULES, (function,) if function else ()
+    own = tuple(name for name in MODULES if quantized or name != "quantized")
+    modules, functions = (*own, "lens") if whole else own, (function,) if function else ()
     module = _module(run, shared, modules, functions)
     return _document(f"{title}: the conv explorer", still, module, holder)
 

@@ -7,7 +7,7 @@ variants as its budget allows, those with the fewest changes first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import BoundArguments, signature
 from itertools import product
 from math import prod
@@ -22,7 +22,7 @@ from ..core.kinds import layout_of
 from ..running import nn_ops
 from ..support.errors import ArgumentError
 from .calls import page_call
-from .document import SIDES, Document, code, facts, variant
+from .document import SIDES, Document, code, facts, resolver_of, variant
 from .packing import nbytes
 from .shown_part import Part, lift_cell, lifted, part_of, same_place
 
@@ -69,6 +69,7 @@ class Words:
 
 
 _OWN = Words("strides", "dilations", "padding", "filters", (*PADDING_WORDS, 1))
+_QUANTIZED = replace(_OWN, filters="w")
 _ONNX = tuple({"auto_pad": word, "pads": None} for word in ("SAME_UPPER", "SAME_LOWER", "VALID")) + (
     {"auto_pad": "NOTSET", "pads": [1, 1, 1, 1]},
 )
@@ -91,12 +92,13 @@ class Variants:
 
     def __init__(self, document: Document) -> None:
         self.document, call = document, document.call
-        self.words = _WORDS.get(call.title, _OWN)
+        self.words = _QUANTIZED if document.quantized else _WORDS.get(call.title, _OWN)
         if not call.title or self.words is not _OWN:
             self.op = document.op
             bound = signature(self.op).bind(*document.args, **document.kwargs)
         else:  # a gradient of a dialect, whose arrays would have to be resized in its own layouts
             self.op, bound = _own_words(call)
+        self.resolve = resolver_of(self.op)
         bound.apply_defaults()
         self.arguments = {name: value for name, value in bound.arguments.items() if name not in _OPTIONS}
         g = call.geometry
@@ -110,7 +112,7 @@ class Variants:
             self._paddings(call.title),
             _choices("filter size", g.filters_shape[:-2], range(1, 6)),
         ]
-        if call.op.transposed and self.words is _OWN:
+        if call.op.transposed and self.words in (_OWN, _QUANTIZED):
             self.controls.append(self._outputs())
 
     def table(self, budget: int) -> dict[str, Any]:
@@ -176,8 +178,7 @@ class Variants:
         whole = g.filters_shape[:-2]
         if size != whole:
             if words.filters in arguments:
-                filters = as_array(arguments[words.filters], words.filters, g.rank + 2)
-                arguments[words.filters] = _resized(filters, self.filter_axes, size, centred=True)
+                arguments[words.filters] = self._filters(size)
                 if "kernel_shape" in arguments:
                     arguments["kernel_shape"] = None
             else:
@@ -186,7 +187,7 @@ class Variants:
             arguments |= self._output_arguments(arguments, chosen["output size"])
         if "out_backprop" in arguments:
             arguments["out_backprop"] = self._fitting(arguments)
-        call = nn_ops.RESOLVERS[self.op](**arguments)
+        call = self.resolve(**arguments)
         self._check_size(call.backend_shape)
         at = _inside(self._place(call), call.backend_shape)
         part = part_of(lifted(call), lift_cell(at, call.kind.result))
@@ -201,6 +202,20 @@ class Variants:
             if name in arguments and np.shape(arguments[name]) != np.shape(self.arguments[name])
         ]
         return call, numbers, part, " and ".join(changed), arguments
+
+    def _filters(self, size: tuple[int, ...]) -> np.ndarray:
+        """Return the filters cropped, or padded with what stands for 0, to another size."""
+        name, quantized = self.words.filters, self.document.quantized
+        if quantized is None:
+            array = as_array(self.arguments[name], name, self.document.call.geometry.rank + 2)
+            return _resized(array, self.filter_axes, size, centred=True)
+        array = np.asarray(self.arguments[name])
+        zeros = np.broadcast_to(quantized.zeros[1], quantized.call.second.shape).reshape(array.shape)
+        zeros = zeros.astype(array.dtype)  # which wraps around, and back again
+        return (
+            _resized(array - zeros, self.filter_axes, size, centred=True)
+            + zeros[(slice(1),) * quantized.call.geometry.rank]
+        )
 
     def _place(self, call: Call) -> tuple[int, ...]:
         """Return the cell of a variant whose window is where that of the document's first cell is."""
@@ -232,7 +247,7 @@ class Variants:
     def _default_size(self, arguments: dict[str, Any]) -> tuple[int, ...]:
         """Return the default (rows, cols) of a transposed result."""
         plain = {"output_shape": None, "output_padding": None, "bias": None}
-        return nn_ops.RESOLVERS[self.op](**arguments | plain).backend_shape[1:-1]
+        return self.resolve(**arguments | plain).backend_shape[1:-1]
 
     def _fitting(self, arguments: dict[str, Any]) -> np.ndarray:
         """Return out_backprop, cropped or zero-padded to the output size of a variant."""
@@ -265,7 +280,11 @@ class Variants:
             given = self.arguments[words.padding]
         # a dialect's gradient has numbers alone
         usual = (0, 1, 2) if words is _OWN and title else words.paddings
-        if words is _OWN and self.document.call.op.rank == 1 and not self.document.call.op.transposed:
+        if (
+            words in (_OWN, _QUANTIZED)
+            and self.document.call.op.rank == 1
+            and not self.document.call.op.transposed
+        ):
             usual = ("CAUSAL", *usual)
         values = [*usual] if given in usual else [*(v for v in usual if isinstance(v, (str, dict))), given]
         return Choices("padding", tuple(map(_padding_text, values)), tuple(values), values.index(given))

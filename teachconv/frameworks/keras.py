@@ -16,6 +16,6 @@ def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     backend = sys.modules["keras"].backend.backend()
     if backend not in FOLLOWERS:
         known = ", ".join(sorted({*FOLLOWERS} - {"keras"}))
-        raise ArgumentError(f"Keras computes with {brief(backend)} here; what can be followed is {known}")
+        raise ArgumentError(f"Keras computes with {brief(backend)} here; find_source follows {known}")
     chain: SourceChain = import_module(FOLLOWERS[backend]).follow(op, args, kwargs)
     return chain

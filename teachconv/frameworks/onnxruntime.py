@@ -56,7 +56,7 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     name = getattr(op, "__name__", type(op).__name__)
     if not isinstance(session, onnxruntime.InferenceSession) or name != "run":
         call = "find_source(session.run, None, inputs)"
-        raise ArgumentError(f"of onnxruntime find_source follows session.run: {call}; got {name}")
+        raise ArgumentError(f"find_source follows only session.run of onnxruntime: {call}; got {name}")
     given = dict(zip(("output_names", "input_feed"), args, strict=False)) | kwargs
     feeds = {name: np.asarray(value) for name, value in (given.get("input_feed") or {}).items()}
     options = session.get_session_options()

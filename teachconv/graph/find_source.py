@@ -297,7 +297,7 @@ def _of_module(owner: ModuleType, op: Any, args: tuple[Any, ...], kwargs: dict[s
         return source_of.dispatch(object)(owner, op, args, kwargs)
     if owner is not gen_nn_ops:
         raise ArgumentError(
-            f"of the modules find_source follows gen_nn_ops alone; got {brief(owner.__name__)}"
+            f"find_source follows only one module, gen_nn_ops; got {brief(owner.__name__)}"
         )
     _take_nothing("gen_nn_ops", args, kwargs)
     next_question = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
@@ -394,7 +394,7 @@ def _of_node(
 def _of_session(owner: Session, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Follow ``session.run`` with its arguments; the values of the session's variables stay as they are."""
     if op is owner or op.__name__ != "run":
-        raise ArgumentError(f"of a session find_source follows run; got {brief(op)}")
+        raise ArgumentError(f"find_source follows only run of a session; got {brief(op)}")
     return _of_run(copy_of(owner), *args, **kwargs) if args or kwargs else _of_part(RUN, RUN, (), {})
 
 

@@ -89,14 +89,11 @@ def pack_sequence_as(structure: Any, leaves: Iterable[Any]) -> Any:
     >>> pack_sequence_as({"a": [1, 2], "b": 3}, "xyz")
     {'a': ['x', 'y'], 'b': 'z'}
     """
-    return _pack(structure, iter(leaves))
-
-
-def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     items = _items(structure)
+    remaining = iter(leaves)
     if items is None:
-        return next(leaves)
-    packed = {key: _pack(item, leaves) for key, item in items}
+        return next(remaining)
+    packed = {key: pack_sequence_as(item, remaining) for key, item in items}
     if hasattr(structure, "_fields"):  # a named tuple
         return type(structure)(*packed.values())
     if isinstance(structure, Mapping):

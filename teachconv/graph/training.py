@@ -188,13 +188,15 @@ class Optimizer:
         if id(variable) in slots:
             return
         self._owned.append(variable)
-        shape, dtype = variable.shape.as_list(), variable.dtype
+        shape: Any = variable.shape.as_list()
         with name_scope(None), device(None):
             name = f"{_op_name(variable)}/{self._name}"
-            if start:
-                slots[id(variable)] = Variable(np.full(shape, start, dtype), trainable=False, name=name)
-            else:
-                slots[id(variable)] = Variable(lambda: array_ops.zeros(shape, dtype), False, name)
+            value = (
+                np.full(shape, start, variable.dtype)
+                if start
+                else lambda: array_ops.zeros(shape, variable.dtype)
+            )
+            slots[id(variable)] = Variable(value, False, name)
 
     def _rates(self, dtype: Any) -> dict[str, Any]:
         """Return the learning rate and the rest as tensors, made once for all variables."""
@@ -364,11 +366,12 @@ class AdamOptimizer(Optimizer):
 
     def _finish(self, updates: list[Any], rates: dict[str, Any], name: str) -> Any:
         """The powers of the decays grow once all variables have used them."""
-        with control_dependencies(updates if current_graph() is not None else []):
-            powers = []
-            for power, beta in zip(self._powers, (rates["beta1"], rates["beta2"]), strict=True):
-                with device(None):
-                    powers.append(power.assign(gen_nn_ops.mul(power, beta, name="mul")))
+        betas = rates["beta1"], rates["beta2"]
+        with control_dependencies(updates if current_graph() is not None else []), device(None):
+            powers = [
+                power.assign(gen_nn_ops.mul(power, beta, name="mul"))
+                for power, beta in zip(self._powers, betas, strict=True)
+            ]
         return super()._finish([*updates, *powers], rates, name)
 
 

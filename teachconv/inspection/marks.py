@@ -9,7 +9,8 @@ dw) where the lines differ. In a file that backends share, the backend's name co
 ``numpy.im2col``. ``if`` names the ways through a kernel (kernels/paths.h) of which one must have been taken,
 and ``by`` the library, or the other algorithm, that does the work from there. Besides "stride", "dilation",
 "padding" and "multiply-add" a line can be in the "kernel" that the backend enters, be the "choice" of the
-algorithm or the "fallback" to another one, or be an algorithm's "own", which no other runs.
+algorithm or the "fallback" to another one, or be an algorithm's "own", which no other runs. A "rounding" is
+of "quantized" and the function that rescales the sums of a quantized call.
 
 tests/inspection/test_find_source.py and test_compiled_marks.py run every marked line.
 """
@@ -34,7 +35,7 @@ IN_ORDER = (*APPLIED[:-1], *TRANSFORMS[:-1], APPLIED[-1], TRANSFORMS[-1])  # in 
 _PACKAGE = Path(__file__).parents[1]
 _RESULTS = {FORWARD: "y", INPUT_GRADIENT: "dx", FILTER_GRADIENT: "dw"}
 _MORE = {  # the files with marks beside the backend's module; of "" those that backends share
-    "": ("core/law.py", "core/taps.py", "backends/__init__.py"),
+    "": ("core/law.py", "core/taps.py", "backends/__init__.py", "quantized/schemes.py"),
     "reference": ("backends/slices.py",),
     "cython": ("_kernels.pyx", "kernels/*.h"),
     "cupy": ("backends/cuda/*.cu*", "backends/cuda/*.py"),
@@ -56,7 +57,7 @@ class SourceLine:
     """A marked line, such as one that applies the stride, for one algorithm.
 
     Attributes:
-        mark: one of `APPLIED` or `TRANSFORMS`, "kernel", "choice", "fallback" or "own".
+        mark: one of `APPLIED` or `TRANSFORMS`, "kernel", "choice", "fallback", "own" or "rounding".
         backend: the backend.
         algorithm: the algorithm.
         file: the file, relative to the folder that contains the package; "" if there is no such line.

@@ -16,11 +16,14 @@ from importlib import import_module
 from types import CodeType
 from typing import Any, TypeAlias
 
-from .. import backends, dialects
+from .. import backends, dialects, quantized
 from ..core.geometry import TITLES, Conv2DGeometry, forward_geometry, transposed_geometry
 from ..core.kinds import OPS, Kind, Op, kind_of
 from ..core.winograd import FORMS, products
 from ..dialects.calls import FUNCTIONS
+from ..quantized.calls import QuantizedCall
+from ..quantized.explaining import call_of_op, is_quantized
+from ..quantized.schemes import SCHEMES
 from ..running import nn_ops
 from ..running.dispatch import compute, find_backend
 from ..support import record, tables
@@ -139,7 +142,7 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     With an op alone, nothing runs: the chain then has all backends and all their algorithms.
 
     Args:
-        op: any op of teachconv, or a function of a dialect; or its name: "conv2d", "tf.nn.conv2d",
+        op: any op of teachconv, `teachconv.quantized` or a dialect; or its name: "conv2d", "tf.nn.conv2d",
             "gen_nn_ops.conv2d_backprop_input", "Conv2DBackpropInput", "torch.conv_transpose2d", or a sentence
             with one such name. Also any other public function or class of teachconv, its dialects,
             `teachconv.tf` and `teachconv.keras`, or its name, such as "tf.nn.separable_conv2d" or
@@ -224,6 +227,7 @@ def names_of_ops() -> dict[str, Callable[..., Any]]:
     names = {name: nn_ops.FUNCTIONS[op] for name, op in OPS.items()}
     for module in dialects.__all__:
         import_module(f"{dialects.__name__}.{module}")  # enters the dialect's functions into the table
+    names |= {f"quantized.{name}": getattr(quantized, name) for name in quantized.calls.OPS}
     return names | {entry.name: function for function, entry in FUNCTIONS.items()}
 
 
@@ -234,27 +238,53 @@ def names_of_ops() -> dict[str, Callable[..., Any]]:
 
 def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Run the call and say what ran."""
-    lazy = lazy_call(op, args, kwargs)
-    if lazy is None:
+    resolved, lazy = None, None if is_quantized(op) else lazy_call(op, args, kwargs)
+    if is_quantized(op):
+        resolved, options = call_of_op(op, args, kwargs)
+        call, ran = resolved.call, trace(op, *args, **kwargs)
+    elif lazy is None:
         call, options = nn_ops.call_of(op, *call_on_host(args, kwargs))  # also of what autograd records
         ran = trace(op, *args, **kwargs)
     else:  # of arrays larger than memory one chunk says what runs
         call, options = lazy.call, lazy.options
         ran = traced(op.__name__, lazy.run_one)
     given = nn_ops.with_defaults(op, args, kwargs)
+    query = f"{op.__name__} {shapes_text(call.kind, call.geometry)}"
     steps = [
         *_first_steps(op, call.op.transposed, _padding(call.geometry, given.get("padding"))),
         *(() if lazy is None else (step_at(*step) for step in lazy.steps())),
-        step_at("dispatch", compute),
     ]
+    if hasattr(options.get("backend"), "SCHEME"):  # a kernel of the caller's, which rescales itself
+        kernel = step_at("backend", getattr(options["backend"], call.kind.name))
+        return chain_of(query, [*steps, kernel])
+    steps.append(_dispatch_of(op))
     if not (ran.algorithm and any(stage.name.startswith(ran.backend) for stage in ran.stages)):
         empty = SourceStep("result", "zeros and bias", note="an array is empty: there is nothing to sum")
-        query = f"{op.__name__} {shapes_text(call.kind, call.geometry)}"
         return chain_of(query, [*steps, empty], ran.backend, "none")
     _, module = find_backend(options.get("backend") or ran.backend)
     summed = Ran(ran.stages, call.geometry)  # of the whole, where one chunk ran
-    steps += [step_at("backend", getattr(module, call.kind.name)), *summed.choices()]
-    return summed.chain(op.__name__, [*steps, *summed.kernels(), *summed.lines()])
+    steps += [step_at("backend", getattr(module, call.kind.name)), *summed.choices(), *summed.kernels()]
+    return summed.chain(op.__name__, [*steps, *summed.lines(), *_rescaling(resolved, summed.algorithm)])
+
+
+def _dispatch_of(op: Callable[..., Any]) -> SourceStep:
+    """Return the step between the geometry and the backend."""
+    if is_quantized(op):
+        return step_at("dispatch", QuantizedCall.sums, "takes the zero points off")
+    return step_at("dispatch", compute)
+
+
+def _rescaling(resolved: QuantizedCall | None, algorithm: str) -> list[Found]:
+    """Return the step that rescales the sums of a quantized call, and the lines that round."""
+    if resolved is None:
+        return []
+    law, half_up = resolved.scheme, resolved.rescaling.half_up
+    paths = [name for name, is_there in (("half_up", half_up), ("half_away", ~half_up)) if is_there.any()]
+    lines = marks.find("quantized", [law.rescale.__name__], paths=paths)
+    return [
+        step_at("rescaling", law.rescale, str(law)),
+        *(replace(line, algorithm=algorithm) for line in lines),
+    ]
 
 
 def shapes_text(kind: Kind, g: Conv2DGeometry) -> str:
@@ -456,13 +486,15 @@ def _no_line(backend: str, algorithm: str, mark: str) -> str:
 def _of_op(op: Callable[..., Any]) -> SourceChain:
     name = op.__name__ if _is_own(op) else FUNCTIONS[op].name
     words = OPS[name] if _is_own(op) else _op_of_dialect(op)
-    steps = [*_first_steps(op, words.transposed), step_at("dispatch", compute)]
-    return listing(name, [*steps, *backend_steps(words.kind)])
+    steps = [*_first_steps(op, words.transposed), _dispatch_of(op)]
+    schemes = SCHEMES.values() if is_quantized(op) else ()
+    rescaling = [step_at("rescaling", law.rescale, str(law)) for law in schemes]
+    return listing(name, [*steps, *backend_steps(words.kind), *rescaling])
 
 
 def _is_own(op: Callable[..., Any]) -> bool:
     """Whether it is an op of teachconv's own, and not a dialect's function."""
-    return op.__module__ == nn_ops.__name__
+    return op.__module__ in (nn_ops.__name__, quantized.__name__)
 
 
 def _op_of_dialect(op: Callable[..., Any]) -> Op:

@@ -18,6 +18,7 @@ import numpy as np
 from ..core.dtypes import to_dtype
 from ..core.kinds import kind_of
 from ..core.winograd import FORMS, products
+from ..quantized.explaining import call_of_op, is_quantized
 from ..running import nn_ops
 from ..support import record, tables
 from ..support.errors import brief, is_one_of
@@ -113,7 +114,7 @@ def trace(op: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Trace:
     Nothing runs twice and nothing is simulated: the stages are those of this call.
 
     Args:
-        op: any op of teachconv.
+        op: any op of teachconv, or a convolution of `teachconv.quantized`.
         *args: the op's positional arguments.
         **kwargs: the op's keyword arguments.
 
@@ -132,7 +133,9 @@ def trace(op: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Trace:
     >>> t.stages[-2].shapes["patches"]                         # [groups, places, taps]
     (1, 16, 9)
     """
-    if not is_one_of(op, nn_ops.RESOLVERS):
+    if is_quantized(op):
+        call_of_op(op, args, kwargs)  # raises, before a stage is recorded
+    elif not is_one_of(op, nn_ops.RESOLVERS):
         nn_ops.call_of(op, args, kwargs)  # raises, and says which ops there are
     nn_ops.bind(op, args, kwargs)  # raises, and says which argument was meant
     return traced(getattr(op, "__name__", brief(op)), lambda: op(*args, **kwargs))
@@ -154,11 +157,12 @@ def traced(name: str, run: Callable[[], Any]) -> Trace:
     seconds = record.clock() - start
     loading = sum(stage.seconds for stage in stages if stage.is_loading)
     facts = facts_of(stages)
+    last = next((stage for stage in reversed(stages) if stage.depth), stages[-1])  # of the backend
     for line in _marked(facts, [*marks.TRANSFORMS, "multiply-add"]):
         step = "innermost loop" if line.mark == "multiply-add" else line.mark.replace("-", " ")
-        stages[-1].say("{}: {}", step, loop_text(line))
+        last.say("{}: {}", step, loop_text(line))
     if facts.get("algorithm") in FORMS:
-        stages[-1].say(products(facts["algorithm"], kind_of(facts["kind"]), facts["geometry"]))
+        last.say(products(facts["algorithm"], kind_of(facts["kind"]), facts["geometry"]))
     backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
     return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import finalize
 
 from .. import graph
 from ..graph import EagerTensor, nn
@@ -52,8 +51,7 @@ def softmax(x: Any) -> Any:
 
 def _keeping_logits(probabilities: Any, logits: Any) -> Any:
     if isinstance(probabilities, EagerTensor):
-        _eager_logits[id(probabilities)] = logits
-        finalize(probabilities, _eager_logits.pop, id(probabilities), None)
+        probabilities._keras_logits = logits
     return probabilities
 
 
@@ -66,11 +64,7 @@ def logits_of(probabilities: Any, made_by: str) -> Any:
     node = getattr(probabilities, "op", None)
     if node is not None:
         return node.inputs[0] if node.type == made_by else None
-    return _eager_logits.get(id(probabilities))
-
-
-# Of each eager tensor of probabilities that is still there, by its identity: the input of their function.
-_eager_logits: dict[int, Any] = {}
+    return getattr(probabilities, "_keras_logits", None)
 
 
 _BY_NAME: dict[str, Callable[..., Any]] = {
@@ -94,9 +88,7 @@ def get(identifier: Any) -> Callable[[Any], Any]:
     >>> get(None).__name__, get("relu").__name__
     ('linear', 'relu')
     """
-    if identifier is None:
-        return linear
-    return look_up(identifier, _BY_NAME, "activation")
+    return linear if identifier is None else look_up(identifier, _BY_NAME, "activation")
 
 
 class Replaceable:

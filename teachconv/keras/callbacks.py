@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.arguments import integer, real, truth
 from ..graph.options import check_type
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ..support.errors import ArgumentError, brief, check_word
 from ..support.files import path_of
 from .checks import check_number
 
@@ -119,8 +119,7 @@ class LearningRateScheduler(Callback):
     """
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0):
-        if not callable(schedule):
-            raise ArgumentTypeError(f"schedule must be a function of the epoch; got {brief(schedule)}")
+        check_type(schedule, Callable, "schedule must be a function of the epoch")
         self.schedule, self.verbose = schedule, verbose
         try:
             signature(schedule).bind(0, 0.0)
@@ -358,8 +357,8 @@ class ModelCheckpoint(_Monitor):
     ):
         super().__init__(monitor, mode, verbose)
         self.filepath = str(path_of(filepath, "filepath"))
-        if initial_value_threshold is not None:
-            self.best = real(initial_value_threshold, "initial_value_threshold")
+        start = initial_value_threshold
+        self.best = None if start is None else real(start, "initial_value_threshold")
         self.save_best_only = truth(save_best_only, "save_best_only")
         check_word(save_freq, "save_freq", ("epoch",))
         if not truth(save_weights_only, "save_weights_only"):

@@ -5,7 +5,6 @@ Keras: keras/src/utils/naming.py, and the ``get`` function of each module.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import integer, real
+from ..graph.core_ops.op_gen import snake_case as snake_case  # losses, metrics and others use it, too
 from ..graph.framework.eager_tensor import array_of_python
 from ..graph.options import check_type
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, suggestion
@@ -172,16 +172,6 @@ def unique_name(class_name: str) -> str:
     name = snake_case(class_name)
     _used[name] += 1
     return name if _used[name] == 1 else f"{name}_{_used[name] - 1}"
-
-
-def snake_case(class_name: str) -> str:
-    """Return the name of a class as Keras writes it in the names of layers.
-
-    >>> snake_case("ReLU"), snake_case("BatchNormalization")
-    ('re_lu', 'batch_normalization')
-    """
-    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", class_name)
-    return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
 
 
 def clear_session() -> None:

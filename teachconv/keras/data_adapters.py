@@ -125,7 +125,7 @@ class Stream:
         self._iterator: Iterator[Any] | None = None
         length = _length(x)
         if length == -1 and steps is None:
-            raise ArgumentError(f"{name} is a dataset without an end: say how many steps are an epoch")
+            raise ArgumentError(f"{name} is an endless dataset: say how many steps an epoch has")
         self._length = length if length >= 0 else None
         self._order = np.arange(self._length or 0) if hasattr(x, "__getitem__") else None
         self._read = 0
@@ -156,7 +156,7 @@ class Stream:
             )
         if self._limit is None and self._length is None and given == _MOST:
             raise ArgumentError(
-                f"{self._name} has given {_MOST} batches, and has no length: say how many steps are an epoch"
+                f"{self._name} has given {_MOST} batches, and has no length: say how many steps an epoch has"
             )
         self.steps = given
         if hasattr(self._source, "on_epoch_end"):

@@ -51,10 +51,9 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
     """Run the step that a method repeats, on its first batch; all variables get their values back."""
     given = inspect.signature(op).bind(*args, **kwargs).arguments
     x, size = given["x"], as_batch_size(given.get("batch_size"))
-    if op.__name__ == "predict":
-        batches = model._samples(x, size, None)
-    else:
-        batches = model._batches((x, given.get("y"), given.get("sample_weight")), size, None)
+    data = x, given.get("y"), given.get("sample_weight")
+    predicts = op.__name__ == "predict"
+    batches = model._samples(x, size, None) if predicts else model._batches(data, size, None)
     batch = next(iter(batches))
     step = getattr(model, _STEPS[op.__name__])
     first = [step_at("public method", op), step_at("step", step, "traced once for each batch size")]

@@ -200,39 +200,37 @@ class VarianceScaling(_Random):
         return truncated_normal(rng, shape) * (sqrt(variance) / _TRUNCATED_DEVIATION)
 
 
-class GlorotUniform(VarianceScaling):
+class _Fixed(VarianceScaling):
+    """`VarianceScaling` of which only the seed is open; a subclass says ``scaling``, the other arguments."""
+
+    _scaling: tuple[float, str, str]
+
+    def __init_subclass__(cls, scaling: tuple[float, str, str], **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._scaling = scaling
+
+    def __init__(self, seed: int | None = None):
+        super().__init__(*self._scaling, seed)
+
+
+class GlorotUniform(_Fixed, scaling=(1.0, "fan_avg", "uniform")):
     """Uniform in ±sqrt(6 / (fan_in + fan_out)): the default for filters and matrices."""
 
-    def __init__(self, seed: int | None = None):
-        super().__init__(1.0, "fan_avg", "uniform", seed)
 
-
-class GlorotNormal(VarianceScaling):
+class GlorotNormal(_Fixed, scaling=(1.0, "fan_avg", "truncated_normal")):
     """Truncated normal with variance 2 / (fan_in + fan_out)."""
 
-    def __init__(self, seed: int | None = None):
-        super().__init__(1.0, "fan_avg", "truncated_normal", seed)
 
-
-class HeNormal(VarianceScaling):
+class HeNormal(_Fixed, scaling=(2.0, "fan_in", "truncated_normal")):
     """Truncated normal with variance 2 / fan_in, for layers before a ReLU."""
 
-    def __init__(self, seed: int | None = None):
-        super().__init__(2.0, "fan_in", "truncated_normal", seed)
 
-
-class HeUniform(VarianceScaling):
+class HeUniform(_Fixed, scaling=(2.0, "fan_in", "uniform")):
     """Uniform in ±sqrt(6 / fan_in), for layers before a ReLU."""
 
-    def __init__(self, seed: int | None = None):
-        super().__init__(2.0, "fan_in", "uniform", seed)
 
-
-class LecunNormal(VarianceScaling):
+class LecunNormal(_Fixed, scaling=(1.0, "fan_in", "truncated_normal")):
     """Truncated normal with variance 1 / fan_in."""
-
-    def __init__(self, seed: int | None = None):
-        super().__init__(1.0, "fan_in", "truncated_normal", seed)
 
 
 class Orthogonal(_Random):

@@ -73,11 +73,7 @@ class Metric(FunctionWrapper):
         values = cast(values, "float64")
         axes = len(values.shape)
         values = reduce_mean(values, [*range(1, axes)]) if axes > 1 else reshape(values, [-1])
-        if sample_weight is None:
-            self.count.assign_add(cast(shape(values)[0], "float64"))
-            self.total.assign_add(reduce_sum(values))
-            return
-        weights = cast(sample_weight, "float64")
+        weights = cast(1.0 if sample_weight is None else sample_weight, "float64")
         sizes, samples = tuple(weights.shape), values.shape[0]
         if sizes not in ((), (samples,), (samples, 1)):
             raise ArgumentError(

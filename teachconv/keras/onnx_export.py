@@ -104,7 +104,7 @@ def _input_shapes(model: Model, wanted: Any) -> list[Shape]:
         )
     if any(None in shape[1:] for shape in shapes):
         raise ArgumentError(
-            f"input_shape must give all sizes but the batch, because padding depends on them; model "
+            f"input_shape must give all sizes except the batch, because padding depends on them; model "
             f"{brief(model.name)} has {shape_text(model.input_shape)}"
         )
     return shapes

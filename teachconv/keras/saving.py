@@ -73,7 +73,7 @@ def _read_npz(path: Path, weights: Mapping[str, Variable]) -> list[np.ndarray]:
     """Return the arrays of an archive; nothing is unpickled, and no more unpacked than the weights hold."""
     with path.open("rb") as opened:
         if not zipfile.is_zipfile(opened):
-            raise ArgumentError(f"filepath {brief(str(path))} must be an npz archive that is whole")
+            raise ArgumentError(f"filepath {brief(str(path))} must be a complete npz archive")
         opened.seek(0)
         with np.load(opened, allow_pickle=False) as file:
             _check_keys(path, list(file.files), weights)

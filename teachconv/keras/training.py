@@ -480,8 +480,7 @@ class Trainer(Layer):
         level = 1 if verbose == "auto" else int(verbose)
         everyone = [*callbacks, *([ProgbarLogger()] if level else [])]
         for callback in everyone:
-            if not isinstance(callback, Callback):
-                raise ArgumentTypeError(f"callbacks must be Callbacks; got {brief(callback)}")
+            check_type(callback, Callback, "callbacks must be Callbacks")
             callback.set_model(self)
             callback.set_params({"epochs": epochs, "steps": steps, "verbose": level})
 
@@ -500,10 +499,8 @@ def _validation_parts(data: Any) -> Parts:
 
 def _by_name(logs: Mapping[str, Any]) -> dict[str, Any]:
     """Return numbers by their names; the metrics of `compile` are a dict among them."""
-    numbers: dict[str, Any] = {}
-    for name, value in logs.items():
-        numbers |= value if isinstance(value, Mapping) else {name: value}
-    return numbers
+    parts = (value if isinstance(value, Mapping) else {name: value} for name, value in logs.items())
+    return {name: value for part in parts for name, value in part.items()}
 
 
 def _as_asked(logs: dict[str, float], return_dict: bool) -> Any:

@@ -6,6 +6,7 @@ Each function returns a `Defined`: the value, and what the bound of `teachconv.t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import erf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,10 +103,11 @@ def pointwise(*arrays: np.ndarray, function: str, constant: Any = None, comes_fi
     """Return a function of `POINTWISE` of arrays, or of an array and a constant, such as x / 255."""
     wide = [*map(_wide, arrays if constant is None else (*arrays, constant))]
     wide = wide[::-1] if comes_first else wide
-    value, (sizes, terms) = getattr(np, function)(*wide), POINTWISE[function]
+    value, (sizes, terms) = (_ERF if function == "erf" else getattr(np, function))(*wide), POINTWISE[function]
     return Defined(value, sizes(value, *wide), terms)
 
 
+_ERF = np.vectorize(erf, [float])
 _ULPS = 16  # of a function of the mathematical library
 # NumPy's name of each function, the size that its roundings are relative to, and how many it may have
 POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
@@ -113,16 +115,28 @@ POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
     **dict.fromkeys(("multiply", "divide"), (lambda value, *_: np.abs(value), 2)),
     **dict.fromkeys(("sqrt", "square", "reciprocal"), (lambda value, *_: np.abs(value), 3)),
     **dict.fromkeys(("minimum", "maximum", "abs", "negative"), (lambda *_: 0.0, 0)),
+    **dict.fromkeys(("erf", "log"), (lambda value, _: np.abs(value), _ULPS)),
     "exp": (lambda value, x: value * (1 + np.abs(x)), _ULPS),
     "power": (lambda value, x, y: np.abs(value) * (1 + np.abs(y * np.log(np.abs(x)))), _ULPS),
 }
 
 
 def reduced(x: np.ndarray, *, function: str, axes: tuple[int, ...], keepdims: bool) -> Defined:
-    """Return the sum or mean over axes."""
-    wide, reduce = _wide(x), getattr(np, function)
-    value, sizes = (reduce(part, axis=axes, keepdims=keepdims) for part in (wide, np.abs(wide)))
-    return Defined(value, sizes, wide.size // max(1, value.size) + 1)
+    """Return the sum, mean, maximum or minimum over axes, or the logarithm of the sum of exponentials."""
+    wide = _wide(x)
+    if function == "logsumexp":
+        largest = wide.max(axes, keepdims=True)
+        powers = np.exp(wide - largest)
+        # an exponential's error is relative to 1 + |x - largest|, and the logarithm makes it absolute
+        means = (powers * np.abs(wide - largest)).sum(axes, keepdims=True) / powers.sum(axes, keepdims=True)
+        total = powers.sum(axis=axes, keepdims=keepdims)
+        value = np.log(total) + largest.reshape(total.shape)
+        sizes = 1 + means.reshape(total.shape) + np.log(total) + np.abs(largest).reshape(total.shape)
+        return Defined(value, sizes, wide.size // max(1, value.size) + _ULPS)
+    value, sizes = (
+        getattr(np, function)(part, axis=axes, keepdims=keepdims) for part in (wide, np.abs(wide))
+    )
+    return Defined(value, sizes, (wide.size // max(1, value.size) + 1) * (function in ("sum", "mean")))
 
 
 def resized(x: np.ndarray, *, matrices: Mapping[int, np.ndarray], coordinates: str = "") -> Defined:
@@ -205,12 +219,15 @@ def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
 
 
 def smooth(x: np.ndarray, *, function: str, axis: int = -1) -> Defined:
-    """Return softmax or one of `ACTIVATIONS`, if exponentials and similar functions err by 4 ulps at most."""
+    """Return softmax, its logarithm or one of `ACTIVATIONS`, if exponentials err by 4 ulps at most."""
     wide = _wide(x)
-    if function == "softmax":
-        apart = wide - wide.max(axis, keepdims=True)
-        value = np.exp(apart) / np.exp(apart).sum(axis, keepdims=True)
-        return Defined(value, value * (1 + np.abs(apart)), x.shape[axis] + _ULPS)
+    if function in SOFTMAX:
+        total, sizes, terms = reduced(x, function="logsumexp", axes=(axis,), keepdims=True)
+        value = wide - total
+        if function == "log_softmax":
+            return Defined(value, sizes + np.abs(wide), terms + 1)
+        apart = wide.max(axis, keepdims=True) - wide
+        return Defined(np.exp(value), np.exp(value) * (1 + apart), terms)
     value, around = ACTIVATIONS[function](wide), 1 + np.abs(wide)
     return Defined(value, np.maximum(np.abs(value), around * (function in _DIFFERENCES)) * around, _ULPS)
 
@@ -234,6 +251,7 @@ def judged(name: str, got: np.ndarray, made: Defined, dtype: Any) -> DiffRow:
     return DiffRow(name, "", verdict.passed, error, ulps, fraction)
 
 
+SOFTMAX = ("softmax", "log_softmax")
 _DIFFERENCES = ("gelu", "gelu (tanh)", "elu", "hardswish", "hardsigmoid")  # of terms as large as 1 + |x|
 
 

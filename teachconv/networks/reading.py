@@ -234,13 +234,13 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A pool whose window is the image, which keeps its axes: also a mean over all rows and columns."""
     x, word, said, axis = arrays[0], entry["word"].lower(), entry["said"], entry["axis"]
     if "mean" in word and (not x.ndim or "axes" not in said and "dim" not in said and "axis" not in said):
-        return _reduced(entry, x, "mean")
+        return _reduced(entry, arrays)
     wanted = sorted(int(n) % x.ndim for n in np.ravel(said.get("dim", said.get("axes", said.get("axis", 0)))))
     if "mean" in word:
         axis = 1 if wanted[-1] == x.ndim - 1 else -1
     images = [*range(2, x.ndim)] if axis == 1 else [*range(1, x.ndim - 1)]
     if "mean" in word and wanted != images:
-        return _reduced(entry, x, "mean")
+        return _reduced(entry, arrays)
     if {*np.ravel(said.get("output_size", 1))} != {1}:
         return _adaptive(x, entry["output"]) if "avg" in word else {}
     order = [1 if number in images else size for number, size in enumerate(x.shape)]
@@ -374,7 +374,7 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if slope and most is None:
         return {"op_type": "relu", "op": definitions.leaky_relu, "arguments": {"slope": slope}}
     limits = {"low": 0.0 if "relu" in word else least, "high": 6.0 if word == "relu6" else most}
-    limits = {name: float(value) for name, value in limits.items() if value is not None}
+    limits = {name: np.ravel(value)[0].item() for name, value in limits.items() if value is not None}
     op = None if slope else definitions.clip
     return {"op_type": "relu", "op": op, "arguments": {"low": -np.inf} | limits}
 
@@ -384,7 +384,14 @@ def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said, x, y, word = entry["said"], arrays[0], entry["output"], entry["word"].lower()
     mode = said.get("mode", said.get("interpolation", "linear" if "bilinear" in word else "nearest"))
     if "nearest" in mode:
-        return _moved(entry, arrays)
+        rules = [
+            said.get("coordinate_transformation_mode"),
+            said.get("nearest_mode"),
+            "exact" * ("exact" in mode),
+        ]
+        return _moved(entry, arrays) | {
+            "arguments": {"coordinates": " ".join(["nearest", *filter(None, rules)])}
+        }
     if not mode.endswith("linear") or said.get("antialias"):
         return {}
     usual = "align_corners" if said.get("align_corners") or said.get("alignCorners") else "half_pixel"
@@ -398,11 +405,7 @@ def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         if outs != ins
     }
     given = {"matrices": matrices, "coordinates": named}
-    return {
-        "op_type": "resize",
-        "op": definitions.resized,
-        "arguments": given,
-    }
+    return {"op_type": "resize", "op": definitions.resized, "arguments": given}
 
 
 def _place(name: str, outs: int, ins: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -437,7 +440,7 @@ def _smooth(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         return {}
     word += "_tanh" if said.get("approximate", "none") in (True, "tanh") else ""
     given: Facts = {"function": _SMOOTH[word]}
-    if word == "softmax" and axis not in (-1, arrays[0].ndim - 1):
+    if given["function"] in definitions.SOFTMAX and axis not in (-1, arrays[0].ndim - 1):
         given["axis"] = axis
     return {"op_type": _SMOOTH[word].partition(" ")[0], "op": definitions.smooth, "arguments": given}
 
@@ -453,19 +456,25 @@ def _batch_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 def _instance_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """Instance, layer or group normalisation."""
-    said, x, word = entry["said"], arrays[0], entry["word"].lower()
+    said, x, word = entry["said"], arrays[0], entry["word"].lower().replace("_", "")
     own = {name: said.get(name, said.get(other)) for name, other in (("gamma", "weight"), ("beta", "bias"))}
     shape, axes, groups = [1, -1] + [1] * (x.ndim - 2), tuple(range(2, x.ndim)), 0
-    if word in ("layer_norm", "layernorm"):
-        axes = tuple(range(x.ndim - len(said["normalized_shape"]), x.ndim))
-        shape = [1] * axes[0] + [*x.shape[axes[0] :]]
-    elif word == "group_norm":
+    if word.startswith("layernorm"):
+        first = said.get("axis", -len(said.get("normalized_shape", "1")))  # Keras names every axis
+        every = range(first % x.ndim, x.ndim) if entry["framework"] in ("torch", "onnx") else np.ravel(first)
+        axes = tuple(int(axis) % x.ndim for axis in every)
+        shape = [size if axis in axes else 1 for axis, size in enumerate(x.shape)]
+    elif word == "groupnorm":
         groups, axes = said["num_groups"], (2,)
     elif said.get("running_mean") is not None:
         return {}
     weights = {name: None if w is None else w.reshape(shape) for name, w in own.items()}
     given = weights | {"groups": groups, "eps": said.get("eps", said.get("epsilon", 1e-5)), "axes": axes}
-    return {"op_type": word, "op": definitions.normalised, "arguments": given}
+    return {
+        "op_type": word.removesuffix("alization").replace("norm", " norm"),
+        "op": definitions.normalised,
+        "arguments": given,
+    }
 
 
 def _scaled(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -493,9 +502,8 @@ def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A function of arrays, or of one and a constant; with one for each channel it is batch normalisation."""
     word, args = entry["word"].lower(), entry["args"]
     function = _POINTWISE[word]
-    others = [
-        each for each in args if isinstance(each, (np.ndarray, int, float)) and not _is_among(each, arrays)
-    ]
+    plain = [each for each in args if isinstance(each, (np.ndarray, int, float))]
+    others = [each for each in plain if all(each is not array for array in arrays)]
     if entry["kwargs"].get("alpha", 1) != 1 or entry["kwargs"].get("rounding_mode") is not None:
         return {}
     if function in ("power", "reciprocal") and word == "rsqrt":
@@ -517,10 +525,6 @@ def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     return found or {"op_type": function, "inputs": [x], "op": definitions.pointwise, "arguments": given}
 
 
-def _is_among(array: Any, arrays: list[np.ndarray]) -> bool:
-    return any(array is one for one in arrays)
-
-
 def _per_channel(x: np.ndarray, weight: np.ndarray, function: str) -> Facts:
     """A product or sum with one weight for each channel, as the batch normalisation that it is."""
     axis = 1 if x.ndim > 2 and x.shape[1] == weight.size and weight.shape[-1:] == (1,) else -1
@@ -536,16 +540,9 @@ def _per_channel(x: np.ndarray, weight: np.ndarray, function: str) -> Facts:
     return _normalised(x, dict(zip(_NORM, (zeros, zeros + 1, factor, offset), strict=True)), 0.0, axis)
 
 
-def _sum(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """ONNX's sum of arrays, or a sum over axes."""
-    if entry["word"] == "Sum" and entry["framework"] == "onnx":
-        return {"op_type": "add", "inputs": arrays, "op": definitions.add}
-    return _reduced(entry, arrays[0], "sum")
-
-
-def _reduced(entry: Entry, x: np.ndarray, function: str) -> Facts:
-    """A sum or mean over some axes."""
-    said = entry["said"]
+def _reduced(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A sum, mean, largest or least number over some axes, or a logarithm of a sum of exponentials."""
+    said, x, function = entry["said"], arrays[0], _REDUCED[entry["word"].lower()]
     axes = said.get("dim", said.get("axes", said.get("axis")))
     every = range(x.ndim) if axes is None else (int(n) % x.ndim for n in np.ravel(axes))
     keepdims = said.get("keepdim", said.get("keepdims", said.get("keepDims", entry["framework"] == "onnx")))
@@ -609,15 +606,16 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "leaky_relu": ("", "negative_slope"),
     **dict.fromkeys(("prelu", "PRelu", "PRELU"), ("", "slope")),
     "instance_norm": ("", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"),
-    "InstanceNormalization": ("", "weight", "bias"),
+    **dict.fromkeys(("InstanceNormalization", "LayerNormalization"), ("", "weight", "bias")),
     "interpolate": ("", "size", "scale_factor", "mode", "align_corners"),
     "layer_norm": ("", "normalized_shape", "weight", "bias", "eps"),
     "group_norm": ("", "num_groups", "weight", "bias", "eps"),
     "elu": ("", "alpha"),
     "softplus": ("", "beta", "threshold"),
     **dict.fromkeys(("hardtanh", "clamp", "Clip"), ("", "min", "max")),
-    **dict.fromkeys(("cat", "softmax", "mean", "sum"), ("", "dim")),
-    **dict.fromkeys(("ReduceMean", "ReduceSum"), ("", "axes")),
+    **dict.fromkeys(("cat", "softmax", "log_softmax"), ("", "dim")),
+    **dict.fromkeys(("mean", "sum", "amax", "amin", "logsumexp"), ("", "dim", "keepdim")),
+    **dict.fromkeys(("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceLogSumExp"), ("", "axes")),
     "batch_norm": ("", *_NORM, "training", "momentum", "eps"),
     "BatchNormalization": ("", "gamma", "beta", "mean", "variance"),
     "pad": ("", "pad", "mode", "value"),
@@ -626,23 +624,24 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     **dict.fromkeys(("Gemm", "MatMul", "matmul", "CONV_2D", "DEPTHWISE_CONV_2D"), ("", "kernel", "bias")),
     "TRANSPOSE_CONV": ("output_shape", "kernel", "", "bias"),
     "FULLY_CONNECTED": ("", "weight", "bias"),
-    **dict.fromkeys(("MEAN", "SUM"), ("", "axis")),
+    **dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"), ("", "axis")),
 }
 _POINTWISE = {
     **{name: name for name in definitions.POINTWISE},
     **{"mul": "multiply", "sub": "subtract", "rsub": "subtract", "div": "divide", "true_div": "divide"},
-    **{
-        "truediv": "divide",
-        "true_divide": "divide",
-        "rdiv": "divide",
-        "rtruediv": "divide",
-        "neg": "negative",
-    },
+    **dict.fromkeys(("truediv", "true_divide", "rdiv", "rtruediv"), "divide"),
+    "neg": "negative",
     **{"min": "minimum", "max": "maximum", "pow": "power", "rsqrt": "power", "absolute": "abs"},
+}
+_REDUCED = {
+    **{name: name for name in ("sum", "mean", "logsumexp")},
+    **{f"reduce{name}": name for name in ("sum", "mean", "max", "min", "logsumexp")},
+    **{"amax": "max", "amin": "min", "reduce_max": "max", "reduce_min": "min"},
 }
 _REFLECTED = ("rsub", "rdiv", "rtruediv")
 _SMOOTH = {
-    **{name: name for name in ("softmax", *ACTIVATIONS)},
+    **{name: name for name in (*definitions.SOFTMAX, *ACTIVATIONS)},
+    "logsoftmax": "log_softmax",
     **dict.fromkeys(("silu", "swish"), "silu (swish)"),
     "gelu_tanh": "gelu (tanh)",
     "logistic": "sigmoid",
@@ -664,7 +663,7 @@ _MOVES = (
     *("unfold", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "depthtospace", "depth_to_space"),
     *("spacetodepth", "space_to_depth", "space_to_batch_nd", "batch_to_space_nd", "upsample_nearest"),
     *("upsampling1d", "upsampling3d", "cropping1d", "cropping2d", "cropping3d"),
-    *("repeatvector", "resize_nearest_neighbor", "mirror_pad", "unflatten", "broadcastto"),
+    *("repeatvector", "mirror_pad", "unflatten", "broadcastto"),
 )
 _CASTS = ("to", "double", "float", "half", "bfloat16", "type", "type_as", "cast")
 _DROPS = ("dropout", "dropout2d", "feature_dropout", "spatialdropout2d", "stochastic_depth")
@@ -676,13 +675,22 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu"): _activation,
     tuple(_SMOOTH): _smooth,
     tuple(_POINTWISE): _pointwise,
-    ("sum", "reducesum"): _sum,
+    tuple(_REDUCED): _reduced,
     ("cat", "concat", "concatenate", "concatenation"): _concatenate,
     ("batch_norm", "batchnormalization"): _batch_norm,
     ("instance_norm", "instancenormalization", "layer_norm", "group_norm"): _instance_norm,
+    ("layernormalization",): _instance_norm,
     ("rescaling", "normalization"): _scaled,
     ("prelu",): _prelu,
-    ("interpolate", "resize", "resize_bilinear", "upsample", "upsampling2d", "resizing"): _resized,
+    (
+        "interpolate",
+        "resize",
+        "resize_bilinear",
+        "resize_nearest_neighbor",
+        "upsample",
+        "upsampling2d",
+        "resizing",
+    ): _resized,
     ("separableconv2d",): _separable,
     ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
     ("linear", "dense", "gemm", "matmul", "fully_connected"): _dense,
@@ -707,15 +715,13 @@ _OF_FRAMEWORKS: dict[tuple[str, str], tuple[str, Callable[..., Any]]] = {
     ("onnx", "MaxPool"): ("max pool", onnx.max_pool),
     ("onnx", "AveragePool"): ("average pool", onnx.average_pool),
 }
+_OF_TORCH = {
+    **{"conv{}d": "convolution", "conv_transpose{}d": "transposed convolution"},
+    **{"max_pool{}d": "max pool", "avg_pool{}d": "average pool"},
+}
 for _rank in "123":
-    _OF_FRAMEWORKS |= {
-        ("torch", f"conv{_rank}d"): ("convolution", getattr(torch, f"conv{_rank}d")),
-        ("torch", f"conv_transpose{_rank}d"): (
-            "transposed convolution",
-            getattr(torch, f"conv_transpose{_rank}d"),
-        ),
-        ("torch", f"max_pool{_rank}d"): ("max pool", getattr(torch, f"max_pool{_rank}d")),
-        ("torch", f"avg_pool{_rank}d"): ("average pool", getattr(torch, f"avg_pool{_rank}d")),
-    }
+    _words = {word.format(_rank): op_type for word, op_type in _OF_TORCH.items()}
+    _OF_FRAMEWORKS |= {("torch", word): (op_type, getattr(torch, word)) for word, op_type in _words.items()}
 _READERS |= {key: partial(_dialect, *found) for key, found in _OF_FRAMEWORKS.items()}
+_READERS["onnx", "Sum"] = lambda entry, arrays: {"op_type": "add", "inputs": arrays, "op": definitions.add}
 _OF_INTEGERS: dict[str, _Reader] = {"FULLY_CONNECTED": _of_integers, "DEQUANTIZE": _quantize}

@@ -176,7 +176,13 @@ def record_onnx(
     whole, calls = onnx.ModelProto(), _Calls("onnx")
     whole.CopyFrom(model if isinstance(model, onnx.ModelProto) else onnx.load(str(model)))
     graph = whole.graph
-    values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    constants = [node for node in graph.node if node.op_type == "Constant"]
+    held = {node.output[0]: onnx.helper.get_attribute_value(node.attribute[0]) for node in constants}
+    held |= {tensor.name: tensor for tensor in graph.initializer}
+    values = {
+        name: onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
+        for name, value in held.items()
+    }
     feeds = {next(info.name for info in graph.input if info.name not in values): np.array(x)}
     inferred = onnx.shape_inference.infer_shapes(whole).graph.value_info
     known = {info.name: info for info in (*inferred, *graph.output)}

@@ -45,7 +45,7 @@ class Network:
         returned: what the model returned, by its place in nested tuples, lists and dictionaries: an array, a
             number or None, of anything else its type's name; and the makers of an array, as of
             `Layer`. A recording that does not have it gives the last call's output.
-        instead: the results that took the place of the calls' own, by their numbers.
+        instead: the results that took the place of the layers' own, by the layers' numbers.
     """
 
     framework: str
@@ -67,13 +67,11 @@ class Network:
         Raises:
             ValueError: if the model cannot run with it.
         """
-        call = self.layers[number].call
-        there = self.calls[call]["output"]
+        there = self.layers[number].output
         if framework_of(self.model) in ("recording", "arrays") or there is None or result.size != there.size:
             raise ArgumentError("a recording cannot run, nor a model with a result of another size")
-        instead = {**self.instead, call: result.reshape(there.shape).astype(there.dtype)}
-        start = self.calls[-1]["input"]
-        return _walked(self.model, start, _record(self.model, start, instead), instead)
+        instead = {**self.instead, number: result}
+        return _walked(self.model, self.calls[-1]["input"], self.run_with(instead, {}), instead)
 
     def run_with(
         self, instead: Mapping[int, np.ndarray], added: Mapping[int, np.ndarray]
@@ -178,11 +176,13 @@ def _walked(
         if not seen.layers and arrays and (given is None or _is_cast(given, arrays[0])):
             start = seen.start = arrays[0]
             seen.where[_digest(start)] = [INPUT]
-        if entry["word"] == "DequantizeLinear" and _digest(arrays[0]) not in seen.where:
-            continue  # of stored weights
+        layer = read(entry, lambda array: _digest(array) in seen.where)
+        # what moves, casts or scales weights, or computes sizes
+        is_aside = layer.op_type in (LAYOUT, "cast") or bool(arrays) and arrays[0].dtype.kind in "iub"
+        if is_aside and not entry.get("error") and not any(map(seen.makers, arrays)):
+            continue
         called[name] += 1
         name += f" (call {called[name]})" * (called[name] > 1)
-        layer = read(entry, lambda array: _digest(array) in seen.where)
         seen.add(replace(layer, name=name, call=number), entry["output"])
     if not seen.layers:
         raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
@@ -239,8 +239,8 @@ class _Seen:
 
     def _hidden(self, array: np.ndarray) -> Iterator[int]:
         """Yield the last layer from whose output a step that was not seen took all numbers but zeros."""
-        numbers = array[array != 0] if array.dtype.kind == "f" else array[:0]
-        if np.unique(numbers).size > 1:
+        numbers = array[array != 0]
+        if array.dtype.kind == "f" and np.unique(numbers).size > 1:
             for number in reversed(range(len(self.layers))):
                 output = self.layers[number].output
                 if output is None or not np.isin(numbers[:_SOME], output).all():
@@ -268,7 +268,7 @@ class _Seen:
         if layer.op_type == "concatenate":
             at, channels = (axis % layer.inputs[0].ndim for axis in (layer.arguments["axis"], layer.axis))
             layer = replace(layer, arguments={"axis": layer.axis if at == channels else at})
-        if makers and layer.word in DENSE and layer.op is not None:
+        if makers and layer.word in DENSE and "filters" in layer.arguments:
             layer = _over_image(layer, self.layers[makers[0]])
         pad = self.layers[makers[-1]] if makers else layer
         # zeros; for a maximum also the value that never wins

@@ -32,7 +32,7 @@ from ..support.argument_types import (
     ShapeLike,
     VolumeFormat,
 )
-from .calls import average_of, call_of, largest_of
+from .calls import call_of, pool_call_of
 from .explaining import QuantizedExplanation, explain
 
 __all__ = [
@@ -415,7 +415,8 @@ def max_pool(
     >>> tc.quantized.max_pool(np.int8([-5, -9, -7]).reshape(1, 3, 1), 2, 2, "SAME").ravel().tolist()
     [-5, -7]
     """
-    return largest_of(x, (ksize, strides, padding, data_format))
+    pool, array = pool_call_of("max_pool", x, ksize, strides, padding, data_format)
+    return pool(array)
 
 
 def avg_pool(
@@ -461,5 +462,18 @@ def avg_pool(
     onnx [2, -2]
     tflite [2, -2]
     """
-    windows = ksize, strides, padding, data_format
-    return average_of(x, windows, (x_scale, y_scale), (x_zero_point, y_zero_point), scheme, activation)
+    pool, array = pool_call_of(
+        "avg_pool",
+        x,
+        ksize,
+        strides,
+        padding,
+        data_format,
+        x_scale=x_scale,
+        x_zero_point=x_zero_point,
+        y_scale=y_scale,
+        y_zero_point=y_zero_point,
+        scheme=scheme,
+        activation=activation,
+    )
+    return pool(array)

@@ -6,7 +6,7 @@ integers, padding with x_zero_point. It runs on any backend, in the fastest type
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -20,8 +20,9 @@ from ..core.calls import Call, resolve
 from ..core.dtypes import to_dtype
 from ..core.kinds import Op
 from ..running.dispatch import run_canonical
+from ..support import record
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, plain
-from ..windows.calls import FUNCTIONS
+from ..windows.calls import FUNCTIONS, CellExplanation
 from ..windows.pooling import PoolCall, avg_pool, max_pool
 from ..windows.walking import fold
 from .schemes import SCHEMES, Averaging, Rescaling, Scheme, fixed_point
@@ -89,8 +90,12 @@ class QuantizedCall:
 
     def rescaled(self, total: Any) -> Any:
         """Return what sums with their bias become: the numbers of the result, in int64 or in a float type."""
-        *_, (_, rounded) = self.scheme.rescale(total, self.rescaling)
-        return np.clip(rounded + self.y_zero_point, *self.limits)
+        with record.stage("rescale") as stage:
+            stage.at(self.scheme.rescale)
+            stage.arrays(sums=total)
+            steps = list(self.scheme.rescale(total, self.rescaling))
+            stage.say("{}", "; ".join(what for what, _ in steps))
+        return np.clip(steps[-1][1] + self.y_zero_point, *self.limits)
 
     @property
     def stored(self) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +126,9 @@ class QuantizedCall:
 
     def sums(self, backend: Any) -> np.ndarray:
         """Return the exact sums without the bias, int64, with channels last."""
-        x, w = self.call.first - self.zeros[0], self.call.second - self.zeros[1]
+        with record.stage("take the zero points off") as stage:
+            x, w = self.call.first - self.zeros[0], self.call.second - self.zeros[1]
+            stage.arrays(x=x, w=w)
         summed = tuple(axis for axis in range(w.ndim) if axis != w.ndim - 1 - self.call.op.transposed)
         # no sum of some of a cell's products is larger; float32 counts exactly up to 2**24
         largest = float(np.abs(x).max(initial=0)) * float(np.abs(w).sum(summed).max(initial=0))
@@ -380,54 +387,94 @@ def _limits(law: Scheme, activation: Any, dtype: np.dtype[Any], zero: int, y_sca
 # ---------------------------------------------------------------------------------------------
 
 
-def pooled(pool: Callable[..., Any], x: Any, windows: tuple[Any, ...]) -> tuple[np.ndarray, PoolCall]:
-    """Return the stored integers as an array, and the resolved call of a pool.
+@dataclass(frozen=True, eq=False)
+class QuantizedPool:
+    """A pool of quantized arrays, a function of the stored integers.
 
-    Args:
-        pool: `teachconv.max_pool` or `teachconv.avg_pool`.
-        x: the stored integers.
-        windows: ksize, strides, padding and data_format.
+    Attributes:
+        pool: its windows: "max" or "average".
+        scheme: how averages are rounded.
+        scales: those of x and y.
+        zeros: their zero points.
+        limits: the smallest and the largest result.
     """
-    array = as_stored(x, "x", None, "[batch, *sizes, channels]")
-    return array, FUNCTIONS[pool][0](array.shape, *windows)
+
+    pool: PoolCall
+    scheme: Scheme
+    scales: tuple[Any, Any]
+    zeros: tuple[int, int]
+    limits: tuple[int, int]
+
+    @property
+    def function(self) -> str:
+        """The name of the function."""
+        return f"quantized.{self.pool.function.rpartition('.')[2]}"
+
+    @property
+    def rule(self) -> str:
+        """What is made of the cells of a window, as a sentence."""
+        if self.pool.reduce == "max":
+            return "maximum of the stored integers: padding never wins"
+        return f"mean, by {self.scheme}"
+
+    def steps(self, x: np.ndarray) -> Iterator[tuple[str, Any]]:
+        """Yield what is done, and the numbers of all windows after it; the last are the result."""
+        if self.pool.reduce == "max":
+            yield "maximum", fold(np.maximum, x, self.pool.axes, np.iinfo(x.dtype).min)
+            return
+        add = partial(fold, np.add, axes=self.pool.axes, start=0)
+        count = np.broadcast_to(self.pool.divisors, self.pool.output_shape)
+        facts = Averaging(x.astype(np.int64), add, count, self.scales, self.zeros)
+        for what, number in self.scheme.average(facts):
+            yield what, number
+        low, high = self.limits
+        yield f"saturated to {low} .. {high}", np.clip(number, low, high).astype(x.dtype)
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the result."""
+        *_, (_, result) = self.steps(x)
+        return np.asarray(result)
+
+    def explain(self, x: np.ndarray, cell: tuple[int, ...]) -> CellExplanation:
+        """Return the cells of the window of a cell of the result, and each step to its integer."""
+        steps = tuple((what, numbers[cell]) for what, numbers in self.steps(x))
+        return replace(self.pool.explained(x, cell, int(steps[-1][1])), call=self, steps=steps)
 
 
-def largest_of(x: Any, windows: tuple[Any, ...]) -> np.ndarray:
-    """Return the largest stored integer of each window."""
-    array, call = pooled(max_pool, x, windows)
-    return fold(np.maximum, array, call.axes, np.iinfo(array.dtype).min)
-
-
-def average_of(
+def pool_call_of(
+    op: str,
     x: Any,
-    windows: tuple[Any, ...],
-    scales: tuple[Any, Any],
-    zeros: tuple[Any, Any],
-    scheme: Any,
-    activation: Any,
-) -> np.ndarray:
-    """Return the average of each window, as a scheme rounds it; scales and zeros are those of x and of y."""
-    law = scheme_of(scheme)
-    array, call = pooled(avg_pool, x, windows)
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    *,
+    x_scale: Any = 1.0,
+    x_zero_point: Any = 0,
+    y_scale: Any = None,
+    y_zero_point: Any = None,
+    scheme: Any = "float",
+    activation: Any = None,
+) -> tuple[QuantizedPool, np.ndarray]:
+    """Return a pool with these arguments, which are those of its public function, checked, and its array."""
+    law, array = scheme_of(scheme), as_stored(x, "x", None, "[batch, *sizes, channels]")
+    pool = FUNCTIONS[{"max_pool": max_pool, "avg_pool": avg_pool}[op]][0](
+        array.shape, ksize, strides, padding, data_format
+    )
     if array.dtype.name not in (legal := [one for one, _ in law.types]):
         raise ArgumentTypeError(
             f"x must be {listed(dict.fromkeys(legal), 'or')} for {law}; got {array.dtype}"
         )
-    x_scale, x_zero = (
-        positive_scales(scales[0], "x_scale"),
-        zero_points(zeros[0], "x_zero_point", array.dtype),
-    )
-    y_scale = x_scale if scales[1] is None else positive_scales(scales[1], "y_scale")
-    y_zero = x_zero if zeros[1] is None else zero_points(zeros[1], "y_zero_point", array.dtype)
-    if law.same_scale and (x_scale, x_zero) != (y_scale, y_zero):
+    if law.counts_padding:
+        pool = replace(pool, divisor=pool.terms)
+    scale = positive_scales(x_scale, "x_scale")
+    zero = zero_points(x_zero_point, "x_zero_point", array.dtype)
+    scales = scale, scale if y_scale is None else positive_scales(y_scale, "y_scale")
+    zeros = zero, zero if y_zero_point is None else zero_points(y_zero_point, "y_zero_point", array.dtype)
+    if law.same_scale and (scales[1], zeros[1]) != (scale, zero):
         raise ArgumentError(
-            f"y_scale and y_zero_point must be those of x, {x_scale} and {x_zero}, for {law}; "
-            f"got {y_scale} and {y_zero}"
+            f"y_scale and y_zero_point must be those of x, {scale} and {zero}, for {law}; "
+            f"got {scales[1]} and {zeros[1]}"
         )
-    add = partial(fold, np.add, axes=call.axes, start=0)
-    count = np.broadcast_to(call.divisors, call.output_shape)
-    facts = Averaging(
-        array.astype(np.int64), add, count, call.terms, (x_scale, y_scale), (int(x_zero), int(y_zero))
-    )
-    limits = _limits(law, activation, array.dtype, int(y_zero), y_scale)
-    return np.clip(law.average(facts), *limits).astype(array.dtype)
+    limits = _limits(law, activation, array.dtype, int(zeros[1]), scales[1])
+    return QuantizedPool(pool, law, scales, (int(zero), int(zeros[1])), limits), array

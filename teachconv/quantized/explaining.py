@@ -14,7 +14,8 @@ from ..core.taps import products_of
 from ..running.nn_ops import with_defaults
 from ..support import tables
 from ..support.errors import check_word
-from .calls import OPS, QuantizedCall, call_of
+from ..windows.calls import CellExplanation
+from .calls import OPS, QuantizedCall, QuantizedPool, call_of, pool_call_of
 from .schemes import Rescaling
 
 Cell = tuple[int, ...]
@@ -89,14 +90,23 @@ class QuantizedExplanation(tables.Report):
             f"multiplier = x_scale * w_scale / y_scale = {float(r.real)!r}, in float32 {r.factor!s}, "
             f"as an integer {r.multiplier} / 2**31 * 2**{r.shift}"
         )
-        width = max(len(what) for what, _ in self.steps)
-        steps = [f"{what:{width}}  {number!s}" for what, number in self.steps]
-        return tables.Table(columns, rows, self._headline(), notes=[*more, multiplier, *steps])
+        notes = [*more, multiplier, *tables.aligned(self.steps)]
+        return tables.Table(columns, rows, self._headline(), notes=notes)
 
 
 def is_quantized(op: Any) -> bool:
     """Return whether an op is a function of `teachconv.quantized`."""
     return getattr(op, "__module__", "") == __package__
+
+
+def is_pool(op: Any) -> bool:
+    """Return whether an op is a pool of `teachconv.quantized`."""
+    return is_quantized(op) and op.__name__.endswith("_pool")
+
+
+def pool_of_op(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[QuantizedPool, np.ndarray]:
+    """Return the call of a pool of `teachconv.quantized`, checked, and its array."""
+    return pool_call_of(op.__name__, **with_defaults(op, args, kwargs))
 
 
 def call_of_op(
@@ -112,18 +122,19 @@ def call_of_op(
 
 def explain(
     op: Callable[..., np.ndarray], *args: Any, at: Sequence[int] | None, **kwargs: Any
-) -> QuantizedExplanation:
+) -> QuantizedExplanation | CellExplanation:
     """Explain one cell of ``op(*args, **kwargs)``.
 
     Args:
-        op: a convolution of `teachconv.quantized`.
+        op: a convolution or a pool of `teachconv.quantized`.
         *args: the op's positional arguments.
         at: (n, row, col, channel) of the cell, in this order whatever the data_format.
         **kwargs: the op's keyword arguments.
 
     Returns:
         A `QuantizedExplanation`: printed, it lists each product with the zero points taken off, and each step
-        from the sum to the stored integer.
+        from the sum to the stored integer. Of a pool a `CellExplanation`: the cells of its window, in the
+        order of its own axes, and each step to the integer.
 
     Raises:
         IndexError: if the cell is outside the result.
@@ -147,6 +158,11 @@ def explain(
     + y_zero_point 1                        0
     saturated to -128 .. 127                0
     """
+    if is_pool(op):
+        pool, array = pool_of_op(op, args, kwargs)
+        return pool.explain(
+            array, cell_inside(at, "at", pool.pool.output_shape, f"({', '.join(pool.pool.layout)})")
+        )
     call, _ = call_of_op(op, args, kwargs)
     kind, geometry = call.call.kind, call.call.geometry
     axes = ", ".join(layout_of("input", geometry.rank))

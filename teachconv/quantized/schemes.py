@@ -4,8 +4,8 @@ The sums of (x - x_zero_point) * (w - w_zero_point) are the same everywhere. A s
 multiplies by x_scale * w_scale / y_scale and rounds. `SCHEMES` lists the schemes with their sources;
 tests/peers/test_quantized_live.py compares each with its runtime.
 
-A rescaling yields (what was done, the number after it) for each of its steps. So the same lines compute an
-array of sums and explain a single one.
+A rescaling yields (what was done, the number after it) for each of its steps, and so does an average. So the
+same lines compute an array and explain a single cell.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def high_multiply(numbers: Any, multiplier: Any) -> Any:
     >>> high_multiply(3, 2**30), high_multiply(-3, 2**30)   # of 1.5 and -1.5
     (2, -1)
     """
-    return (numbers * multiplier + 2**30) >> 31
+    return (numbers * multiplier + 2**30) >> 31  # mark: rounding of quantized.by_two_roundings
 
 
 def shift_half_away(numbers: Any, shift: Any) -> Any:
@@ -92,6 +92,7 @@ def shift_half_away(numbers: Any, shift: Any) -> Any:
     >>> shift_half_away(6, 2), shift_half_away(-6, 2)       # of 1.5 and -1.5
     (2, -2)
     """
+    # mark: rounding of quantized.by_two_roundings if half_away
     return (numbers + (((1 << shift) - (numbers < 0)) >> 1)) >> shift
 
 
@@ -101,6 +102,8 @@ def shift_half_up(numbers: Any, shift: Any) -> Any:
     >>> shift_half_up(6, 2), shift_half_up(-6, 2)           # of 1.5 and -1.5
     (2, -1)
     """
+    # mark: rounding of quantized.by_one_rounding quantized.by_16_bits
+    # mark: rounding of quantized.by_two_roundings if half_up
     return (numbers + ((1 << shift) >> 1)) >> shift
 
 
@@ -116,8 +119,10 @@ def by_float32(total: Any, r: Rescaling) -> Steps:
     if np.any(r.float_bias):
         biased = biased + r.float_bias
         yield "+ bias / (x_scale * w_scale), float32", biased
+    # mark: rounding of quantized.by_float32 quantized.by_float32_to_int32
     product = biased * r.factor
     yield "* multiplier, float32", product
+    # mark: rounding of quantized.by_float32 quantized.by_float32_to_int32
     yield "round half to even", np.rint(product)
 
 
@@ -134,7 +139,7 @@ def by_float64(total: Any, r: Rescaling) -> Steps:
     biased = total + r.float_bias
     yield "+ bias / (x_scale * w_scale), float64", biased
     yield "* multiplier, float64", biased * r.real
-    yield "round half to even", np.rint(biased * r.real)
+    yield "round half to even", np.rint(biased * r.real)  # mark: rounding of quantized.by_float64
 
 
 def by_two_roundings(total: Any, r: Rescaling) -> Steps:
@@ -223,8 +228,7 @@ class Averaging:
     Attributes:
         x: the stored integers, int64.
         add: sums an array's numbers in each window, one tap after another.
-        count: how many cells of each window are not padding.
-        window: how many cells a window has.
+        count: how many cells of each window count.
         scales: x_scale and y_scale, float32.
         zeros: x_zero_point and y_zero_point.
     """
@@ -232,38 +236,50 @@ class Averaging:
     x: np.ndarray
     add: Add
     count: np.ndarray
-    window: int
     scales: tuple[Any, Any]
     zeros: tuple[int, int]
 
 
-def average_of_stored(a: Averaging) -> Any:
+def average_of_stored(a: Averaging) -> Steps:
     """Divide the sum of the stored integers, half away from zero."""
     total = a.add(a.x)
-    return np.sign(total) * ((np.abs(total) + a.count // 2) // a.count)
+    yield "sum of the stored integers", total
+    yield "/ cells, half away from zero", np.sign(total) * ((np.abs(total) + a.count // 2) // a.count)
 
 
-def average_of_float32(a: Averaging) -> Any:
+def average_of_float32(a: Averaging) -> Steps:
     """Average the real numbers in float32, divide by y_scale, add y_zero_point and round half to even."""
     total = a.add(np.float32(a.x - a.zeros[0]) * a.scales[0])
-    return np.rint(total / np.float32(a.count) / a.scales[1] + np.float32(a.zeros[1]))
+    yield "sum of the real numbers, float32", total
+    scaled = total / np.float32(a.count) / a.scales[1] + np.float32(a.zeros[1])
+    yield "/ cells / y_scale + y_zero_point, float32", scaled
+    yield "round half to even", np.rint(scaled)
 
 
-def average_of_fbgemm(a: Averaging) -> Any:
+def average_of_fbgemm(a: Averaging) -> Steps:
     """Multiply the sum by 1 / count in float32, add the zero point and round half to even."""
     total = np.float32(a.add(a.x - a.zeros[0]))
-    return np.rint(total * (np.float32(1) / np.float32(a.count)) + np.float32(a.zeros[1]))
+    yield "sum of x - x_zero_point, float32", total
+    mean = total * (np.float32(1) / np.float32(a.count)) + np.float32(a.zeros[1])
+    yield "* (1 / cells) + y_zero_point, float32", mean
+    yield "round half to even", np.rint(mean)
 
 
-def average_of_qnnpack(a: Averaging) -> Any:
+def average_of_qnnpack(a: Averaging) -> Steps:
     """Divide the sum by the cells of the window, padding too, round half to even and add the zero point."""
-    return np.rint(np.float32(a.add(a.x - a.zeros[0])) / np.float32(a.window)) + a.zeros[1]
+    total = np.float32(a.add(a.x - a.zeros[0]))
+    yield "sum of x - x_zero_point, float32", total
+    mean = np.rint(total / np.float32(a.count))
+    yield "/ cells, padding too, half to even", mean
+    yield "+ y_zero_point", mean + a.zeros[1]
 
 
-def average_of_float64(a: Averaging) -> Any:
+def average_of_float64(a: Averaging) -> Steps:
     """Average the real numbers in float64, round half to even and add y_zero_point."""
     x_scale, y_scale = map(float, a.scales)
-    return np.rint(a.add(a.x - a.zeros[0]) / a.count * (x_scale / y_scale)) + a.zeros[1]
+    scaled = a.add(a.x - a.zeros[0]) / a.count * (x_scale / y_scale)
+    yield "sum / cells * x_scale / y_scale, float64", scaled
+    yield "round half to even, + y_zero_point", np.rint(scaled) + a.zeros[1]
 
 
 def half_up_of_builtin(is_plain: bool, groups: int, channels: int) -> Any:
@@ -289,13 +305,14 @@ class Scheme:
         runtime: whose results it gives.
         source: where the runtime's code is.
         rescale: yields the steps from a sum with its bias to an integer of the result's scale.
-        average: the average of a pool's windows.
+        average: yields the steps to the average of each of a pool's windows.
         types: the dtypes of x and w that the runtime accepts.
         bias: the part of the bias that is added to the integer, and the part added to the float.
         bias_types: the dtypes of a bias.
         refused: the ops that the runtime does not compute in integers, each with what it does instead.
         symmetric: whether w_zero_point must be 0, and with int16 those of x and y, too.
         same_scale: whether an average keeps x's scale and zero point.
+        counts_padding: whether padding counts in the divisor of an average.
         by_inverse: whether the multiplier is x_scale * w_scale * (1 / y_scale).
         below: what x_scale * w_scale / y_scale must be less than.
         six: the integer that stands for 6, from 6 / y_scale in float32 and y_zero_point.
@@ -309,13 +326,14 @@ class Scheme:
     runtime: str
     source: str
     rescale: Callable[[Any, Rescaling], Steps]
-    average: Callable[[Averaging], Any]
+    average: Callable[[Averaging], Steps]
     types: tuple[tuple[str, str], ...]
     bias: Callable[[np.ndarray, np.ndarray], tuple[Any, Any]] = integer_bias
     bias_types: tuple[str, ...] = ("int32",)
     refused: tuple[tuple[str, str], ...] = ()
     symmetric: bool = False
     same_scale: bool = True
+    counts_padding: bool = False
     by_inverse: bool = False
     below: float = inf
     six: Callable[[Any, int], float] = six_half_to_even
@@ -407,6 +425,7 @@ _SCHEMES = (
         runtime="PyTorch's qnnpack",
         source="aten/src/ATen/native/quantized/cpu/qnnpack/src/requantization/fp32-sse2.c",
         average=average_of_qnnpack,
+        counts_padding=True,
         bias=qnnpack_bias,
         by_inverse=True,
     ),

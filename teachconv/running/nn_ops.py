@@ -1386,7 +1386,7 @@ def refuse(options: dict[str, Any], function: str, **instead: str) -> None:
 def name_of(op: Callable[..., Any]) -> str:
     """Return the public name of an op, such as teachconv.conv2d or teachconv.dialects.torch.conv2d."""
     module = getattr(op, "__module__", "")
-    place = module if module.startswith("teachconv.dialects.") else "teachconv"
+    place = module if module.startswith(("teachconv.dialects.", "teachconv.quantized")) else "teachconv"
     return f"{place}.{getattr(op, '__name__', brief(op))}"
 
 

@@ -99,7 +99,7 @@ def stream(
         made = Stream([_node(entry, options) for entry in op])
     except RecursionError:
         raise ArgumentError(
-            "op must be a list of layers that does not contain itself, nor too many within others"
+            "op must be a list of layers that does not contain itself and is not nested too deeply"
         ) from None
     axes = {layer.axis for layer in made._layers}
     if not axes:

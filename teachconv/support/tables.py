@@ -440,8 +440,9 @@ class Steps(Report):
         """The chain in at most 15 lines of 100 characters."""
         lines = [] if self._elsewhere else first_lines(self.lines)
         headline, *ran = self._above(_ROOM)
-        # of a run the innermost loop is the last line
-        left = {"innermost loop"} if self._is_run and lines else ()
+        # of a run, and of a call that goes on behind it, the innermost loop is among the lines
+        goes_on = self._is_run or (bool(self.steps) and self.steps[-1].what == "rescaling")
+        left = {"innermost loop"} if goes_on and lines else ()
         steps = [(number, step) for number, step in enumerate(self.steps, 1) if step.what not in left]
         shown = self._shown_of(steps)
         free = _LINES - 1 - len(ran) - len(lines)
@@ -538,6 +539,12 @@ class Steps(Report):
         if lines and not self.backend:  # of all backends: too many to show at once
             lines = ["<details><summary>the lines of every algorithm</summary>", *lines, "</details>"]
         return "".join(parts + lines)
+
+
+def aligned(steps: Sequence[tuple[str, Any]]) -> list[str]:
+    """Return steps, (what is done, the number after it), as lines with the numbers below each other."""
+    width = max((len(what) for what, _ in steps), default=0)
+    return [f"{what:{width}}  {number!s}" for what, number in steps]
 
 
 def first_lines(lines: Sequence[Any]) -> list[Any]:

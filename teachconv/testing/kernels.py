@@ -581,7 +581,8 @@ def _told(numbers: Mapping[str, Any], known: Iterable[str], limits: Any) -> dict
         if unsaid and np.any(numbers[name] != ends.get(name, 0)):
             raise Refused(f"no parameter for {name}: {numbers[name]}")
     offsets = {offset: -numbers[name] for name, offset in _OFFSETS.items()}
-    return {**numbers, **offsets, "quantized": numbers}
+    placed = {name: laid(number) for name, number in {**numbers, **offsets}.items()}
+    return {**placed, "quantized": numbers}
 
 
 _GUARD = -77  # what is around an array that the function writes to

@@ -287,7 +287,7 @@ def _judged(
         if name in entry
     }
     if "crc32" in entry and entry["crc32"] != _checksum(x, w, entry, raw.values()):
-        raise ValueError("its checksum is another: export the vectors again, the results stay valid")
+        raise ValueError("its checksum differs: export the vectors again; results stay valid")
     number, dtype = entry["id"], np.dtype(entry["dtype"])
     name = f"{number} {entry['name']}, {entry['dtype']} {entry['data']}"
     axes = tuple(AxisGeometry(**axis) for axis in entry["axes"])

@@ -427,7 +427,7 @@ def _seeded(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarr
         return make_array(size, dtype, "normal", seed).reshape(shape)
     if dtype.kind not in "biu":
         raise ArgumentError(
-            f"inputs[{brief(name)}] has dtype {dtype}, of which no numbers are made: give an array"
+            f"inputs[{brief(name)}] has dtype {dtype}, for which no numbers are made up: give an array"
         )
     numbers = make_array(size, "int32", "normal", seed)
     return (numbers % (256 if dtype in ("int8", "uint8") else 2)).astype(dtype).reshape(shape)

@@ -81,8 +81,8 @@ def _check_operators(model: Any) -> None:
         if node.op_type not in OPERATORS or node.domain not in ("", "ai.onnx"):
             operator = f"{node.domain}.{node.op_type}".strip(".")
             raise ArgumentError(
-                f"run executes {', '.join(OPERATORS)}; node {brief(_name(node))} is "
-                f"{operator}{suggestion(operator, OPERATORS)}"
+                f"node {brief(_name(node))} is {operator}{suggestion(operator, OPERATORS)}; "
+                f"run executes {', '.join(OPERATORS)}"
             )
 
 
@@ -158,7 +158,7 @@ def _name(node: Any) -> str:
 def _own_operators() -> tuple[Any, ...]:
     """Return the classes of operators that stand in for those of onnx's evaluator."""
     from onnx.reference.op_run import OpRun
-    from onnx.reference.ops import op_softmax
+    from onnx.reference.ops import op_dequantize_linear, op_softmax
 
     def operator(name: str, function: Any) -> Any:
         """Return the class of an operator that a function of its arrays and attributes computes."""
@@ -172,6 +172,9 @@ def _own_operators() -> tuple[Any, ...]:
 
     def integers(name: str) -> Any:
         return operator(name, lambda x, *arrays, **words: quantized(name, (x, *arrays), words)(x))
+
+    class DequantizeLinear(op_dequantize_linear._CommonDequantizeLinear):
+        """All versions; onnx's evaluator has those from 19 on."""
 
     class Resize(OpRun):
         """Resize to the nearest cell: out_index // scale, as UpSampling2D repeats cells."""
@@ -204,7 +207,13 @@ def _own_operators() -> tuple[Any, ...]:
         "MaxPool": _max_pool,
         "BatchNormalization": _batch_normalization,
     }
-    return (Resize, Softmax, *map(operator, functions, functions.values()), *map(integers, PLACES))
+    return (
+        DequantizeLinear,
+        Resize,
+        Softmax,
+        *map(operator, functions, functions.values()),
+        *map(integers, PLACES),
+    )
 
 
 def _pad(

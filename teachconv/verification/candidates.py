@@ -9,7 +9,7 @@ has to be read off the wrong result, such as a factor, is in `fits`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations, product
@@ -113,7 +113,7 @@ def transposed_filters(case: Failure) -> Views:
     rank = case.call.geometry.rank
     order, words = (*range(rank), rank + 1, rank), "the {} is read with its in and out channels exchanged"
     in_memory = f"{words} (its memory, in the other order)"
-    return (words, partial(np.transpose, axes=order)), (in_memory, partial(reread, order, True))
+    return (words, partial(np.transpose, axes=order)), (in_memory, partial(reread, range(rank + 2), order))
 
 
 @seen("filter")
@@ -124,17 +124,16 @@ def reshaped_filters(case: Failure) -> Views:
     # its input is the gradient's output
     exchanged = str.maketrans("IO", "OI" if case.call.op.transposed else "IO")
     theirs = ("OI" + taps, f"O{taps}I", "IO" + taps, f"I{taps}O", taps + "OI", own[::-1])
-    for other, backwards in product(theirs, (False, True)):
-        was, read = (name.translate(exchanged) for name in ((own, other) if backwards else (other, own)))
-        words = f"the {{}} is {was} reshaped to {read}, where it has to be transposed"
-        yield words, partial(reread, [*map(own.index, other)], backwards)
+    for was, read in (pair for other in theirs for pair in permutations((other, own))):
+        names = f"{was.translate(exchanged)} reshaped to {read.translate(exchanged)}"
+        written, others = ([*map(own.index, axes)] for axes in (was, read))
+        yield f"the {{}} is {names}, where it has to be transposed", partial(reread, written, others)
 
 
-def reread(order: Sequence[int], backwards: bool, array: np.ndarray) -> np.ndarray:
-    """Return an array transposed in memory, and read as if that had not happened; or the inverse."""
-    if backwards:
-        return array.reshape([array.shape[axis] for axis in order]).transpose(np.argsort(order))
-    return array.transpose(order).reshape(array.shape)
+def reread(written: Sequence[int], read: Sequence[int], array: np.ndarray) -> np.ndarray:
+    """Return an array that lies in memory with its axes in one order, and is read as if in another."""
+    memory = array.transpose(written).reshape([array.shape[axis] for axis in read])
+    return memory.transpose(np.argsort(read))
 
 
 @seen("first")
@@ -201,14 +200,15 @@ def swapped_images(case: Failure) -> Views:
 def reshaped_images(case: Failure) -> Views:
     """The image reshaped where it had to be transposed."""
     g = case.call.geometry
-    first_channels = (0, g.rank + 1, *range(1, g.rank + 1))
+    plain, first_channels = range(g.rank + 2), (0, g.rank + 1, *range(1, g.rank + 1))
     is_dense = all(axis.filter_size == axis.in_size and axis.out_size == 1 for axis in g.axes)
-    for order, backwards in product([*_turns(g.rank), first_channels], (False, True)):
-        words = "the {} is reshaped where it has to be transposed"
-        if is_dense and g.rank == 2 and order == first_channels:
-            rows, image = ("NCHW", "NHWC") if backwards else ("NHWC", "NCHW")
-            words += f": the rows of the dense kernel are in {rows}'s order, the image is in {image}'s"
-        yield words, partial(reread, order, backwards)
+    for order in [*_turns(g.rank), first_channels]:
+        for written, read in ((order, plain), (plain, order)):
+            words = "the {} is reshaped where it has to be transposed"
+            if is_dense and g.rank == 2 and order == first_channels:
+                rows, image = ("NCHW", "NHWC") if written is plain else ("NHWC", "NCHW")
+                words += f": the rows of the dense kernel are in {rows}'s order, the image is in {image}'s"
+            yield words, partial(reread, written, read)
 
 
 @seen("result")
@@ -222,7 +222,7 @@ def layouts(case: Failure) -> Views:
             turned = partial(np.transpose, axes=order)
             yield f"{words}: transposed by {order}", partial(_reshaped, shape, turned)
     for order in ((0, own[-1], *own[1:-1]), (0, *own[2:], 1)):
-        read = both(partial(np.transpose, axes=axes), partial(reread, order, False))
+        read = both(partial(np.transpose, axes=axes), partial(reread, order, own))
         back = both(read, partial(np.transpose, axes=np.argsort(axes)))
         yield f"{words}: reshaped where transpose{order} was needed", back
 
@@ -277,60 +277,51 @@ def groups(case: Failure) -> Iterator[Mistake]:
         yield Mistake(words, replace(call, second=second.reshape(call.second.shape)))
 
 
-@seen("images")
-def _blocked_images(case: Failure) -> Views:
-    """Images whose channels lie in blocks in memory, read as if they did not; or the reverse."""
-    rank = case.call.geometry.rank
-    for size, backwards, last in product((4, 8, 16), (False, True), (False, True)):
-        names = ["NC4HW4" if size == 4 else f"nChw{size}c", "NHWC" if last else "NCHW"]
-        was, read = names[::-1] if backwards else names
-        view = partial(_blocked, (0, rank + 1, *range(1, rank + 1)), (1, size), backwards, last)
-        yield f"the {{}} is in memory as {was}, and is read as {read}", view
-
-
-@seen("filter")
-def _blocked_filters(case: Failure) -> Views:
-    """Filters whose channels lie in blocks in memory, read as if they did not; or the reverse."""
-    rank = case.call.geometry.rank
-    for size, backwards, last in product((4, 8, 16), (False, True), (False, True)):
-        kinds = {f"i{size}o": (size, size), f"o{size}i": (size, -size), "o": (size, 1)}
-        for letters, sizes in kinds.items():
-            names = [f"blocks of {size}{letters}", "HWIO" if last else "OIHW"]
-            was, read = names[::-1] if backwards else names
-            view = partial(_blocked, (rank + 1, rank, *range(rank)), sizes, backwards, last)
-            yield f"the {{}} is in memory as {was}, and is read as {read}", view
-
-
 def blocks(case: Failure) -> Iterator[Mistake]:
     """Channels that lie in blocks in memory, as NC4HW4 and nChw8c have them, read as if they did not."""
-    yield from _blocked_images(case)
-    yield from _blocked_filters(case)
+    rank, sizes = case.call.geometry.rank, (4, 8, 16)
+    images, filters = (0, rank + 1, *range(1, rank + 1)), (rank + 1, rank, *range(rank))
+    inner = {"i{}o": (rank, rank + 1), "o{}i": (rank + 1, rank), "o": (rank + 1,)}
+    for size in sizes:
+        name = "NC4HW4" if size == 4 else f"nChw{size}c"
+        plain = {"NCHW": images, "NHWC": range(rank + 2)}
+        yield from _seen("images", partial(_blocked, name, plain, (rank + 1,), size), case)
+    for size, (letters, axes) in product(sizes, inner.items()):
+        name = f"blocks of {size}{letters.format(size)}"
+        plain = {"OIHW": filters, "HWIO": range(rank + 2)}
+        yield from _seen("filter", partial(_blocked, name, plain, axes, size), case)
 
 
 def _blocked(
-    plain: tuple[int, ...], sizes: tuple[int, int], backwards: bool, last: bool, array: np.ndarray
-) -> np.ndarray:
-    """An array whose channels are in blocks in memory, read as a plain one; or the reverse.
+    name: str, plain: Mapping[str, Sequence[int]], inner: Sequence[int], size: int, case: Failure
+) -> Views:
+    """An array with blocks in memory read as a plain one, and the reverse.
 
     Args:
-        plain: the order of the axes that puts the channels first, such as NCHW or OIHW.
-        sizes: how large the blocks are on its first two axes, 1 for none; below 0 if they change places.
-        backwards: whether a plain array is read as one in blocks.
-        last: whether the plain array has its channels last.
-        array: the array, with its channels last.
+        name: what the layout with blocks is called.
+        plain: the orders of axes of plain layouts, by their names; the first is also that of the blocks.
+        inner: the axes of what a block holds, which come last.
+        size: the size of the blocks on these axes.
+        case: the failure.
     """
-    own = array.transpose(plain)
-    (one, other), (first, second, *rest) = map(abs, sizes), own.shape
-    if first % one or second % other:
+    cuts = [size if axis in inner else 1 for axis in range(case.got.ndim)]  # each axis is cut into two
+    orders = {words: [2 * axis + part for axis in axes for part in (0, 1)] for words, axes in plain.items()}
+    last = [2 * axis + 1 for axis in inner]
+    with_blocks = [part for part in next(iter(orders.values())) if part not in last] + last
+    for words, order in orders.items():
+        for (was, written), (is_read, read) in permutations(((name, with_blocks), (words, order))):
+            sentence = f"the {{}} is in memory as {was}, and is read as {is_read}"
+            yield sentence, partial(_reread_in_parts, cuts, written, read)
+
+
+def _reread_in_parts(
+    cuts: Sequence[int], written: Sequence[int], read: Sequence[int], array: np.ndarray
+) -> np.ndarray:
+    """An array each of whose axes is cut into blocks of a size, if it can be, and then `reread`."""
+    parts = [part for size, cut in zip(array.shape, cuts, strict=True) for part in (size // cut, cut)]
+    if prod(parts) != array.size:
         return array
-    split = first // one, one, second // other, other, *rest
-    inner = (1, 3) if sizes[1] < 0 else (3, 1)
-    order = (0, 2, *range(4, len(split)), *inner)
-    if backwards:
-        memory = (array if last else own).reshape([split[axis] for axis in order])
-        return memory.transpose(np.argsort(order)).reshape(own.shape).transpose(np.argsort(plain))
-    memory = own.reshape(split).transpose(order)
-    return memory.reshape(array.shape) if last else memory.reshape(own.shape).transpose(np.argsort(plain))
+    return reread(written, read, array.reshape(parts)).reshape(array.shape)
 
 
 @seen("images")
@@ -360,8 +351,7 @@ def _closed_up(align: int, first: bool, axes: int, array: np.ndarray) -> np.ndar
 
 def biases(case: Failure) -> Iterator[Mistake]:
     """The bias left out, added twice, subtracted, alone, in another order, or along another axis."""
-    call = case.call
-    b: Any = call.bias
+    call, g, b = case.call, case.call.geometry, wide(case.call.bias)
     changes = {
         "without the bias": None,
         "when the bias is added twice": 2 * b,
@@ -371,20 +361,18 @@ def biases(case: Failure) -> Iterator[Mistake]:
     }
     yield from (Mistake(words, replace(call, bias=other)) for words, other in changes.items())
     yield Mistake("when the result is the bias alone", replace(call, first=0 * call.first))
-    for sentence, more in _biases_elsewhere(case, wide(b)):
+    added = {
+        f"when each {noun} has a bias, and not each channel": (
+            np.resize(b, case.got.shape[axis]).reshape(-1, *(1,) * (g.rank + 1 - axis)) - b
+        )
+        for axis, noun in enumerate(axis_nouns(call)[:-1])
+    }
+    for times, words in ((1, "tap"), (call.second.shape[-2], "product")) if call.kind.gathers else ():
+        sentence = f"when the bias is added once for each {words} that is inside the image"
+        added[sentence] = (times * counts(g.axes)[..., None] - 1) * b
+    for sentence, more in added.items():
         slack = float(np.abs(more).max(initial=0.0)) * 2.0 ** (1 - case.digits)
         yield Mistake(sentence, call, partial(np.add, more), moves=True, slack=slack)
-
-
-def _biases_elsewhere(case: Failure, bias: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """What a bias along another axis adds, or one that each tap or product inside the image adds."""
-    call, g = case.call, case.call.geometry
-    for axis, noun in enumerate(axis_nouns(call)[:-1]):
-        along = np.resize(bias, case.got.shape[axis]).reshape(-1, *(1,) * (g.rank + 1 - axis))
-        yield f"when each {noun} has a bias, and not each channel", along - bias
-    for times, words in ((1, "tap"), (call.second.shape[-2], "product")) if call.kind.gathers else ():
-        more = (times * counts(g.axes)[..., None] - 1) * bias
-        yield f"when the bias is added once for each {words} that is inside the image", more
 
 
 def relu_before_bias(case: Failure) -> Iterator[Mistake]:
@@ -467,10 +455,9 @@ def padding_values(case: Failure) -> Iterator[Mistake]:
         for words, first in _running_on(call):
             yield Mistake(f"when {words}, as in memory, instead of zeros", replace(whole, first=first))
     for border in (1, 2, 3):
-        inside = (slice(None), *(slice(border, -border),) * g.rank)
-        first = np.zeros_like(call.first)
-        first[inside] = call.first[inside]
-        if first.any():
+        inside = call.first[(slice(None), *(slice(border, -border),) * g.rank)]
+        if inside.any():
+            first = np.pad(inside, ((0, 0), *((border, border),) * g.rank, (0, 0)))
             sentence = f"when the input's border, {border} wide, is zero: its padding was lost"
             yield Mistake(sentence, replace(call, first=first))
 
@@ -588,28 +575,26 @@ _ROUNDED: dict[str, tuple[str, FloatFormat]] = {
 
 
 def rounded(case: Failure) -> Iterator[Mistake]:
-    """Arrays, result or both rounded to a format with fewer bits."""
-    call = case.call
-    first, second, result = call.kind.words
+    """Arrays, result or both rounded to a format with fewer bits; the bias is often left as it is."""
+    call, (first, second, result) = case.call, case.call.kind.words
+    words_of = {"first": first, "second": second, "bias": "bias"}
+    sets: tuple[tuple[str, ...], ...] = (), ("first", "second"), tuple(words_of), ("first",), ("second",)
     for name, (words, form) in _ROUNDED.items():
         if form.precision >= case.digits:
             continue
-        code, whole = f"rounded({name})", not name.startswith("tf32")  # TF32 is not a type of results
-        if whole:
-            yield Mistake(f"when the {result} is {words}", call, rounded=form, code=code)
         small = call.with_each(partial(_rounded, form=form))
-        either = (code, words)
-        if name == "float16" and _alike(call, small):
-            either = ("rounded(float16 or tf32)", f"{words} or TF32, which are the same here")
-        for what, changed in (
-            (f"{first} and {second} are", small),
-            (f"the {first} is", replace(call, first=small.first)),
-            (f"the {second} is", replace(call, second=small.second)),
-        ):
-            yield Mistake(f"when {what} {either[1]}", changed, code=either[0])
-            if whole:
-                too = what.replace(" is", "").replace(" are", "").replace(" and", ",")
-                yield Mistake(f"when {too} and {result} are {words}", changed, rounded=form, code=code)
+        alike = name == "float16" and _alike(call, small)
+        for chosen, whole in product(sets, (False, True)):
+            nouns = [words_of[array] for array in chosen] + [result] * whole
+            if not nouns or (whole and name.startswith("tf32")) or ("bias" in chosen and call.bias is None):
+                continue  # TF32 is not a type of results
+            *some, last = nouns
+            what = f"{', '.join(some)} and {last} are" if some else f"the {last} is"
+            code, how = f"rounded({name})", words
+            if alike and not whole:
+                code, how = "rounded(float16 or tf32)", f"{words} or TF32, which are the same here"
+            changed = replace(call, **{array: getattr(small, array) for array in chosen})
+            yield Mistake(f"when {what} {how}", changed, rounded=form if whole else None, code=code)
 
 
 def _alike(call: Call, small: Call) -> bool:

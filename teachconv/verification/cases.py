@@ -99,7 +99,7 @@ class Case:
         """Yield the problems of this case with seeded data of a kind, such as "normal" or "integers".
 
         Of "pixels", the input is whole, and filters, bias and gradients are "normal"; of "blurs", the filters
-        are `blurred`.
+        are those of ``blurred``.
         """
 
         def array(shape: Any, role: str) -> np.ndarray:

@@ -11,33 +11,34 @@ choose among the mistakes.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from math import inf, prod
+from functools import partial
+from math import inf, log2, prod
 from typing import Any
 
 import numpy as np
 
+from ..core.calls import Call
 from ..core.dtypes import FORMATS, is_integer
 from ..support.progress import say
 from ..support.settings import within
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
-from .failures import TRY, Failure, Mistake, Tolerance, cost, part_of
+from .failures import TRY, Failure, Mistake, Tolerance, Work, cost, part_of
 from .places import patterns
 
 __all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
-# seconds that are left
-_budget: ContextVar[list[float] | None] = ContextVar("teachconv_diagnoses", default=None)
+# seconds that are left for the mistakes of all results together
+_budget: ContextVar[list[float]] = ContextVar("teachconv_diagnoses", default=[inf])  # noqa: B039 (inf stays inf)
 _SECONDS = 0.5  # for one failure
 # Products that a search may evaluate for each of these seconds, and how often a large call as a whole. A step
 # cannot be interrupted, so it is not begun where it would take too long.
 _PER_SECOND, _WHOLE = 1e9, 8
-_NAMED = ("in every cell", "in a part", "in the bad cells")  # where a mistake that is named may fit
 ONE_CELL = "but one cell cannot tell"
 _AGAIN = 100  # mistakes that are looked at after one that fits, for another one
 _NEAR, _FEW = 0.9, 20  # the nearest mistake explains more of the error, in more wrong cells
@@ -89,12 +90,13 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 @np.errstate(all="ignore")  # mistakes are made of any numbers: no warning says more than the result
-def diagnose(case: Failure, thorough: bool = False) -> Found:
+def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
     """Look for the mistake that explains a failed result of the right shape; for another see `sizes`.
 
     Args:
         case: the failed result.
         thorough: try all pairs of mistakes as well, and take the time that this needs.
+        only: the name of the mistakes to try, whatever their details; "" for all.
 
     Returns:
         What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a
@@ -102,64 +104,15 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
     """
     if not (case.call.first.size and case.call.second.size):
         return Found()  # of sums without a term nothing can be told
-    start, tried, budget = thread_time(), 0, _budget.get()
-    patience = _SECONDS if budget is None or budget[0] > 0 else 0.02
-    case.work.short, case.work.left = (
-        False,
-        inf if thorough else patience * _PER_SECOND + _WHOLE * cost(case.call),
-    )
-    near, local, last, first = _first_bad_part(case), None, inf, None
-    most, nearest = _NEAR, None
-    remarks: list[str] = []
-    for mistake in attempts(case, thorough):
-        if not case.affords(TRY) or (thread_time() - start > patience and not thorough):
-            case.work.short = True
-            break
-        vague = mistake.chosen or mistake.summed_in  # fitted to the result, or with a wide bound
-        name: Any = str if case.quantized else _name  # of roundings, several may fit where cells are wrong
-        if local and (vague or name(mistake.code) == name(local.code) or _alike(mistake, first)):
-            continue
-        if tried >= last:
-            break
-        say(f"looking for the mistake: {mistake.code}")
-        tried += 1
-        fits, explained = _judged(mistake, case, near)
-        if fits == "in every cell" and first:
-            remarks = [f"{mistake.code} fits as well: {mistake.sentence}"]
-            break
-        if fits == "in one cell":
-            remarks = remarks or [f"{mistake.code} fits ({mistake.sentence}), {ONE_CELL}"]
-        elif fits and (local is None or fits == "in every cell"):
-            cells = "in these cells " if fits == "in the bad cells" else ""
-            local, remarks = Diagnosis(mistake.code, f"{cells}equal {mistake.sentence}"), []
-        if fits == "in every cell":
-            last, first = tried + _AGAIN, mistake
-        # of two that explain as much the first, which is the likelier
-        if 1 - explained <= (1 if nearest is None else 0.9) * (1 - most) and not mistake.chosen:
-            most, nearest = explained, mistake
-    cut = " in this time: thorough=True looks for all" if case.work.short else ""
-    if local is None and nearest is not None and np.count_nonzero(case.bad) > _FEW:
-        share = f"{min(99, round(100 * most))} %"
-        remarks.append(f"nearest: {nearest.code} ({nearest.sentence}), which explains {share} of the error")
-    if local is None:
-        remarks = [f"none of the usual mistakes{cut}", *remarks, *patterns(case)]
-    seconds = thread_time() - start
-    if budget is not None:
-        budget[0] -= seconds
-    return Found(local, "; ".join(remarks), tried, seconds)
-
-
-@np.errstate(all="ignore")
-def explains(code: str, case: Failure) -> bool:
-    """Return whether a mistake of a name, whatever its details, explains a failed result."""
-    case.work.left = _SECONDS * _PER_SECOND + _WHOLE * cost(case.call)
-    near = _first_bad_part(case)
-    for mistake in attempts(case):
-        if not case.affords(TRY):
-            return False
-        if _name(mistake.code) == _name(code) and _judged(mistake, case, near)[0] in _NAMED:
-            return True
-    return False
+    work, seconds = case.work, _SECONDS if _budget.get()[0] > 0 else 0.02
+    if thorough:
+        seconds = inf
+    work.left, work.seconds, work.short = seconds * _PER_SECOND + _WHOLE * cost(case.call), seconds, False
+    judged, wrong = partial(_judged, case=case, near=_first_bad_part(case)), int(np.count_nonzero(case.bad))
+    name: Any = str if case.quantized else _name  # of roundings, several may fit where cells are wrong
+    found = search(attempts(case, thorough), judged, work, wrong, name, _name(only))
+    remarks = found.remark, *(() if found.diagnosis else patterns(case))
+    return replace(found, remark="; ".join(filter(None, remarks)))
 
 
 def _name(code: str) -> str:
@@ -167,18 +120,83 @@ def _name(code: str) -> str:
     return code.partition("(")[0]
 
 
+def search(
+    mistakes: Iterable[Mistake],
+    judged: Callable[[Mistake], tuple[str, float]],
+    work: Work,
+    wrong: int,
+    name: Callable[[str], str] = _name,
+    only: str = "",
+) -> Found:
+    """Try mistakes until two explain every cell, or as long as the work allows.
+
+    Of two, the simpler is the diagnosis, and the remark mentions the other one.
+
+    Args:
+        mistakes: the mistakes.
+        judged: where a mistake fits, "" for nowhere, and how much of the error it explains.
+        work: what may be evaluated.
+        wrong: how many cells are wrong.
+        name: what of a code is its name: all but the details.
+        only: the name of the mistakes to try, the first of which that fits ends the search; "" for all.
+
+    Returns:
+        What was found.
+    """
+    start, tried, last, cells, nearest = thread_time(), 0, inf, "", (_NEAR, "")
+    named: Mistake | None = None
+    first: Mistake | None = None
+    remarks: list[str] = []
+    for mistake in mistakes:
+        if not work.affords(TRY) or thread_time() - start > work.seconds:
+            work.short = True
+            break
+        vague = mistake.chosen or mistake.summed_in  # fitted to the result, or with a wide bound
+        known = named and (vague or name(mistake.code) == name(named.code) or _alike(mistake, first))
+        if known or (only and _name(mistake.code) != only):
+            continue
+        say(f"looking for the mistake: {mistake.code}")
+        tried += 1
+        fits, explained = judged(mistake)
+        if fits == "in every cell" and first:
+            named, other = sorted((first, mistake), key=lambda one: (one.code.count("+"), one.chosen))
+            remarks = [f"{other.code} fits as well: {other.sentence}"]
+            break
+        if fits == "in one cell":
+            remarks = remarks or [f"{mistake.code} fits ({mistake.sentence}), {ONE_CELL}"]
+        elif fits and (named is None or fits == "in every cell"):
+            named, cells, remarks = mistake, "in these cells " * (fits == "in the bad cells"), []
+        if fits == "in every cell" or (fits and only):
+            last, first = tried + (0 if only else _AGAIN), mistake
+        # of two that explain as much the first, which is the likelier
+        if 1 - explained <= (0.9 if nearest[1] else 1) * (1 - nearest[0]) and not mistake.chosen:
+            nearest = explained, f"{mistake.code} ({mistake.sentence})"
+        if tried >= last:
+            break
+    if named is None:
+        cut = " in this time: thorough=True looks for all" if work.short else ""
+        remarks = remarks or [f"none of the usual mistakes{cut}"]
+        if nearest[1] and wrong > _FEW:
+            share = f"{min(99, round(100 * nearest[0]))} %"
+            remarks.append(f"nearest: {nearest[1]}, which explains {share} of the error")
+    seconds = thread_time() - start
+    _budget.get()[0] -= seconds
+    diagnosis = Diagnosis(named.code, f"{cells}equal {named.sentence}") if named else None
+    return Found(diagnosis, "; ".join(remarks), tried, seconds)
+
+
 def _alike(mistake: Mistake, first: Mistake | None) -> bool:
     """Whether a mistake is the same call as the first that fits, by another name."""
-    if first is None or mistake.view or first.view or mistake.call.geometry != first.call.geometry:
+    if first is None or not isinstance(first.call, Call) or mistake.view or first.view:
         return False
     one, two = mistake.call, first.call
-    return np.array_equal(one.first, two.first) and np.array_equal(one.second, two.second)
+    alike = np.array_equal(one.first, two.first) and np.array_equal(one.second, two.second)
+    return alike and one.geometry == two.geometry
 
 
 def hurried() -> bool:
     """Return whether `at_most` leaves no time for the mistakes of several more results."""
-    budget = _budget.get()
-    return budget is not None and budget[0] <= 2 * _SECONDS
+    return _budget.get()[0] <= 2 * _SECONDS
 
 
 # ---------------------------------------------------------------------------------------------
@@ -190,22 +208,20 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
     """Where a mistake fits, "" for nowhere, and how much of the error it explains."""
     if prod(mistake.call.backend_shape) != case.got.size:
         return "", 0.0
-    if near is not None and not mistake.moves:
+    looks = [(mistake, case)]
+    if near is not None and not mistake.moves:  # most do not even fit there
         window, part = near
         call = part.call if mistake.call is case.call else part_of(mistake.call, window)[0]
-        values = _values(here := replace(mistake, call=call), part)
-        if values is None:
+        looks.insert(0, (replace(mistake, call=call), part))
+    for one, here in looks:
+        whole = _values(one, here)
+        if whole is None:
             return "", 0.0
-        if not _fitting(here, part, values)[0][part.bad].all():
-            return "", _explained(values, part.got, part.want)
-    values = _values(mistake, case)
-    if values is None:
-        return "", 0.0
-    got, want, bad = (array[mistake.part] for array in (case.got, case.want, case.bad))
-    ok, limits, sizes = _fitting(mistake, case, values)
-    values, form = values[mistake.part], mistake.rounded
-    if not bad.any() or not ok[bad].all():
-        return "", _explained(values, got, want)
+        got, want, bad, values = (array[one.part] for array in (here.got, here.want, here.bad, whole))
+        ok, limits, sizes = _fitting(one, here, whole)
+        if not bad.any() or not ok[bad].all():
+            return "", explained_by(values, got, want)
+    form = mistake.rounded
     if form is None:
         new = bad & ok & ~case.allows(want, values, limits, sizes)
         # a sum that may overflow is allowed to: that it does not must be explained
@@ -217,12 +233,14 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
         # one number has many causes, and one that is not finite, too: the other cells must confirm this one,
         # as they do a relu
         ok &= ok.all() and mistake.view is not None and not mistake.moves and not alike.all()
-    if mistake.summed_in and _explained(want, got, np.zeros_like(want)) < 0.9:
+    if mistake.summed_in and explained_by(want, got, np.zeros_like(want)) < 0.9:
         return "", 0.0  # the bound of such sums is so wide that other mistakes lie within it
     if case.got.size == 1 and new.all():
         return "in one cell", 0.0
-    if not ok[bad].all() or _evidence(mistake, case, got, want, limits, new) < _EVIDENCE:
-        return "", _explained(values, got, want)
+    share = explained_by(values, got, want)
+    bits = max(_evidence(mistake, case, got, want, limits, new), _agreement(mistake, case, share, got - want))
+    if not ok[bad].all() or bits < _EVIDENCE:
+        return "", share
     fits = "in the bad cells" if not ok.all() else "in every cell" if mistake.part is ... else "in a part"
     return fits, 1.0
 
@@ -267,7 +285,7 @@ def _first_bad_part(case: Failure) -> _Part | None:
 def _values(mistake: Mistake, case: Failure) -> np.ndarray | None:
     """What it gives, in float64 or the integer type; None if it takes too long or has another shape."""
     is_right = mistake.call is case.call and mistake.compute is float64_result
-    if not case.affords(_VIEW * case.got.size if is_right else cost(mistake.call)):
+    if not case.work.affords(_VIEW * case.got.size if is_right else cost(mistake.call)):
         return None
     values = case.exact if is_right else mistake.compute(mistake.call)
     if case.quantized is not None and values.shape != case.got.shape:
@@ -335,8 +353,20 @@ def _evidence(
     return float(np.minimum(bits, case.digits).sum()) - mistake.chosen
 
 
-def _explained(values: np.ndarray, got: np.ndarray, want: np.ndarray) -> float:
-    """How much of the error a mistake explains: 1 if all of it, 0 or less if none.
+def _agreement(mistake: Mistake, case: Failure, share: float, error: np.ndarray) -> float:
+    """How many bits it tells that a mistake leaves at most a tenth of an error that the bound nearly hides.
+
+    Chance would have to guess the error of each cell as well as that. Cells count by how large theirs is.
+    """
+    if share < _NEAR or mistake.rounded or is_integer(case.got.dtype):
+        return 0.0
+    squares = np.square(np.unique(error[np.isfinite(error)].astype(np.float64)))
+    cells = squares.sum() ** 2 / np.square(squares).sum()
+    return float(cells * min(-log2(1 - min(share, 1 - 2.0**-52)), case.digits)) - mistake.chosen
+
+
+def explained_by(values: np.ndarray, got: np.ndarray, want: np.ndarray) -> float:
+    """Return how much of the error a mistake explains: 1 if all of it, 0 or less if none.
 
     One that is not nearer to the result than zeros are explains nothing: its error is smaller only because
     its numbers are.

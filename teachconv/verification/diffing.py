@@ -26,7 +26,7 @@ from ..core.kinds import KINDS, Kind
 from ..data.seeded import EXACT
 from ..inspection.explaining import Explanation, explain
 from ..quantized.calls import QuantizedCall
-from ..quantized.explaining import call_of_op, is_quantized
+from ..quantized.explaining import call_of_op, is_pool, is_quantized
 from ..running import dispatch, nn_ops
 from ..support import record
 from ..support.argument_types import ArrayLike, Backend
@@ -47,9 +47,10 @@ from ..truth.exact import abs_sum, float64_result, never_rounds, signed_sums, un
 from ..windows.calls import FUNCTIONS as WINDOWS
 from . import window_mistakes
 from .cases import CASES, Case, find_cases
-from .diagnosing import Failure, Found, Tolerance, diagnose, explains, hurried
+from .diagnosing import Failure, Found, Tolerance, diagnose, hurried
 from .flushing import judging
 from .places import (
+    ODD,
     held_words,
     independent,
     largest_of_many,
@@ -123,7 +124,7 @@ def diff(
     (False, 'flipped_filter')
     """
     tolerance = tolerance_of(rtol, atol)
-    if is_one_of(op, WINDOWS):
+    if is_one_of(op, WINDOWS) or is_pool(op):
         nn_ops.refuse({"backends": backends or None}, op.__name__, backends="it has none, give against=")
         return window_mistakes.compared(op, args, kwargs, against, tolerance)
     args, kwargs = call_on_host(args, kwargs)
@@ -253,7 +254,7 @@ def _confirmed(row: DiffRow, module: Any, algorithm: Algorithm, truth: Truth) ->
     with suppress(Exception):  # it fails in another way: nothing is known of the name
         got = np.asarray(truth.run(module, algorithm.name, None))
         failure = truth._failure(got, truth.bound(algorithm.error))
-        if name and failure.bad.any() and not explains(name.code, failure):
+        if name and failure.bad.any() and not diagnose(failure, only=name.code).diagnosis:
             notes = row.note, f"{ALONE}, {name}"
             return replace(row, diagnosis=None, note="; ".join(filter(None, notes)))
     return row
@@ -410,6 +411,9 @@ class Truth:
             # without errors nothing is odd
             signs = odd_signs(got, self.want, independent(self.call, sizes))
             notes.append(signs or odd_size(verdict, self._plain))
+            if notes[-1] and not signs:  # as of TF32, whose error is below the bound of long sums
+                odd = self._failure(got, ODD * self._plain * bound)
+                notes.append(str(diagnose(odd, only="rounded").diagnosis or ""))
         return DiffRow(
             name,
             algorithm,
@@ -495,25 +499,25 @@ def check_error(error: str, call: Call) -> None:
         raise ArgumentError(
             f"error must be one of {', '.join(BOUNDS)}; got {brief(error)}{suggestion(error, BOUNDS)}"
         )
-    dtype, needs = call.first.dtype, ""
-    if is_integer(dtype):
-        return
-    elif error in WINOGRADS:
-        pieces = error in ("winograd", "winograd4_balanced")
-        needs = (pieces_needs if pieces else winograd_needs)(call.kind, call.geometry)
-    elif error in HALF_SUMS and dtype.name != HALF_SUMS[error]:
-        needs = f"data of {HALF_SUMS[error]}; got {dtype.name}"
-    if needs:
+    if needs := _needs(error, call):
         raise ArgumentError(f"error {brief(error)} needs {needs}")
 
 
+def _needs(error: str, call: Call) -> str:
+    """What a bound needs that a call does not have, or ""."""
+    dtype = call.first.dtype
+    if is_integer(dtype):
+        return ""
+    if error in WINOGRADS:
+        pieces = error in ("winograd", "winograd4_balanced")
+        return (pieces_needs if pieces else winograd_needs)(call.kind, call.geometry)
+    has = dtype.name == HALF_SUMS.get(error, dtype.name)
+    return "" if has else f"data of {HALF_SUMS[error]}; got {dtype.name}"
+
+
 def holds(error: str, call: Call) -> bool:
-    """Return whether a bound holds for a call, and may judge it."""
-    try:
-        check_error(error, call)
-    except ArgumentError:
-        return False
-    return True
+    """Return whether a bound is known and holds for a call, and may judge it."""
+    return is_one_of(error, BOUNDS) and not _needs(error, call)
 
 
 def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:

@@ -40,11 +40,20 @@ class Work:
 
     Attributes:
         left: how many products; all else that is evaluated counts as products that take as long.
+        seconds: how long the processor may take for it.
         short: whether something was left out because that was not enough.
     """
 
     left: float = inf
+    seconds: float = inf
     short: bool = False
+
+    def affords(self, products: float) -> bool:
+        """Return whether this number of products may still be evaluated; if so, count them."""
+        enough = products <= self.left
+        self.left -= products if enough else 0
+        self.short |= not enough
+        return enough
 
 
 @dataclass(frozen=True)
@@ -72,13 +81,6 @@ class Failure:
     held: float | None = None
     quantized: QuantizedCall | None = None
     work: Work = field(default_factory=Work)
-
-    def affords(self, products: float) -> bool:
-        """Return whether this number of products may still be evaluated; if so, count them."""
-        enough = products <= self.work.left
-        self.work.left -= products if enough else 0
-        self.work.short |= not enough
-        return enough
 
     @cached_property
     def bad(self) -> np.ndarray:
@@ -117,7 +119,7 @@ class Mistake:
 
     Attributes:
         sentence: what makes the results equal; "equal" is put before it.
-        call: the call with the mistake in it.
+        call: the call with the mistake in it: a `Call`, or that of a function of windows.
         view: what the mistake makes of the call's result, or None.
         moves: whether ``view`` moves numbers to other cells; if not, it knows only the channel of a number.
         activated: whether the activation of the call, if there is one, is applied; of a quantized call
@@ -132,7 +134,7 @@ class Mistake:
     """
 
     sentence: str
-    call: Call
+    call: Any
     view: View | None = None
     moves: bool = False
     activated: bool = True

@@ -111,12 +111,14 @@ def copies(case: Failure) -> Iterator[Mistake]:
     offsets: list[Any] = [0.0] if call.bias is None or case.activated else [0.0, wide(call.bias)]
     for axis, offset in product((rank + 1, 0, *range(1, rank + 1)), offsets):
         noun, of_filters = nouns[axis], isinstance(offset, np.ndarray)  # the bias is where it was
-        got, want = (np.moveaxis(a - offset, axis, 0).astype(np.float64) for a in (case.got, case.want))
-        got, want = (array.reshape(len(array), -1) for array in (got, want))
-        if len(got) < 2 or not (np.isfinite(got).all() and np.isfinite(want).all()):
+        arrays = (np.moveaxis(array - offset, axis, 0) for array in (case.got, case.want))
+        got, want = (array.reshape(len(array), -1).astype(np.float64) for array in arrays)
+        if (
+            len(got) < 2
+            or not (np.isfinite(got).all() and np.isfinite(want).all())
+            or not case.work.affords((got.shape[1] + _PAIR) * len(got) ** 2)  # the distances of all pairs
+        ):
             continue
-        if not case.affords((got.shape[1] + _PAIR) * len(got) ** 2):
-            continue  # the distances of all pairs
         sizes, blocks = (want**2).sum(axis=1), np.array_split(got, 1 + (len(got) * len(want) >> 22))
         order = tuple(int(j) for block in blocks for j in (sizes - 2 * block @ want.T).argmin(axis=1))
         moved = [i for i, j in enumerate(order) if i != j]
@@ -236,7 +238,7 @@ def input_scales(case: Failure) -> Iterator[Mistake]:
         return
     got, part = corner
     for shares in (np.ones((1, depth)), np.eye(depth))[: 1 + (1 < depth <= 16)]:
-        if not case.affords(2 * len(shares) * cost(part)):
+        if not case.work.affords(2 * len(shares) * cost(part)):
             return
         columns = _by_channel(part, shares, part.first, np.ones_like(part.first)).reshape(got.size, -1)
         values = _solved(columns, got.ravel(), error)
@@ -255,7 +257,7 @@ def factor_axes(case: Failure) -> Iterator[Mistake]:
     call, depth = case.call, case.call.first.shape[-1]
     square = depth == case.got.shape[-1] > 1 == call.geometry.groups
     found = _corner(case) if square else None
-    if found is None or not case.affords(depth * cost(found[1]) + 100 * depth**3):
+    if found is None or not case.work.affords(depth * cost(found[1]) + 100 * depth**3):
         return
     got, part = found
     each = _by_channel(part, np.eye(depth), part.first).reshape(-1, depth, depth)
@@ -279,7 +281,7 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
     whole, ring = padded(call), padded(replace(call, first=np.zeros_like(call.first)), constant_values=1)
     if whole is None or ring is None or depth > 16 or case.activated or call.kind.sums_images:
         return
-    if not case.affords(depth * cost(ring)):
+    if not case.work.affords(depth * cost(ring)):
         return
     effect = _by_channel(ring, np.eye(depth, dtype=ring.first.dtype), ring.first[:1])
     effect = effect.reshape(-1, depth).astype(np.float64)
@@ -313,7 +315,7 @@ def terms(case: Failure) -> Iterator[Mistake]:
     for name in ("second", "first"):
         array = wide(getattr(call, name))
         one = cost(call) if call.kind.sums_images else call.terms * call.backend_shape[-1]
-        if not case.affords(len(cells) * (one + _SUMS * array.size)):
+        if not case.work.affords(len(cells) * (one + _SUMS * array.size)):
             continue
         products = np.stack([_products(call.with_each(wide), cell, name) for cell in cells])
         for axes, noun in _axes_of(call, name):
@@ -406,12 +408,14 @@ def shifts(case: Failure) -> Iterator[Mistake]:
             there[axis] = slice(max(0, -step), got.shape[axis] + min(0, -step))
         expected = want[tuple(there)]
         middle = tuple(size // 2 for size in expected.shape)
-        if not any(steps) or 3 * expected.size < want.size:
-            continue  # too little left to tell
-        if abs(float(got[tuple(here)][middle]) - float(expected[middle])) > error:
-            continue  # most are not worth a look at the other cells
-        if (expected == expected.flat[0]).all():
-            continue  # nothing that could be told apart
+        if (
+            not any(steps)
+            or 3 * expected.size < want.size  # too little left to tell
+            # most are not worth a look at the other cells
+            or abs(float(got[tuple(here)][middle]) - float(expected[middle])) > error
+            or (expected == expected.flat[0]).all()  # nothing that could be told apart
+        ):
+            continue
         plural = [tables.count(abs(s), what) for s, what in zip(steps, nouns, strict=True) if s]
         yield Mistake(
             f"after a shift by {' and '.join(plural)}",

@@ -19,7 +19,7 @@ import numpy as np
 from ..core.arguments import axis_order, begins_then_ends
 from ..core.calls import Call
 from ..core.geometry import ConvGeometry
-from ..core.kinds import AXES
+from ..core.kinds import AXES, OPS
 from ..core.law import AxisGeometry, forward_axis, split_padding
 from ..core.taps import overlap
 from ..truth.exact import float64_result
@@ -33,6 +33,17 @@ _SIDES = {
     "rows": ("pad_top", "at the top"),
     "cols": ("pad_left", "on the left"),
 }
+
+
+def skipped_edges(case: Failure) -> Iterator[Mistake]:
+    """The first or the last row of the input taken for padding, or a column."""
+    axes = enumerate(AXES[-case.call.geometry.rank :], 1)
+    for (axis, name), (words, side) in product(axes, {"first": 0, "last": -1}.items()):
+        first = case.call.first.copy()
+        np.moveaxis(first, axis, 0)[side] = 0
+        if first.any():
+            sentence = f"when the {words} of the input's {_WORDS[name]} counts as padding"
+            yield Mistake(sentence, replace(case.call, first=first))
 
 
 def some_axes(rank: int) -> dict[tuple[int, ...], str]:
@@ -143,52 +154,43 @@ def _padded(axis: AxisGeometry, before: int) -> AxisGeometry:
 
 
 def _steps(code: str, case: Failure) -> Iterator[tuple[Axes, str]]:
-    """Strides or dilations ignored, applied twice, or exchanged."""
-    s, d = case.call.geometry.strides, case.call.geometry.dilations
-    each = range(len(d))
-    ones = [tuple(1 if axis in axes else d[axis] for axis in each) for axes in some_axes(len(d))]
+    """Strides or dilations ignored, applied twice, exchanged, or others, for each rule for the padding."""
+    g, s, d = case.call.geometry, case.call.geometry.strides, case.call.geometry.dilations
+    sets, each = some_axes(g.rank), range(g.rank)
+    ones = [tuple(1 if axis in axes else d[axis] for axis in each) for axes in sets]
     at_stride = tuple(1 if s[axis] > 1 else d[axis] for axis in each)
     tries = {
         "dilation": [
             *((s, other, "the dilation is ignored") for other in dict.fromkeys((*ones, at_stride))),
             (s, tuple(n * n for n in d), "the dilation is applied twice"),
         ],
+        "other_dilation": [
+            (s, tuple(n if axis in axes else d[axis] for axis in each), "the dilation is another one")
+            for n, axes in product(range(1, 25), sets)
+        ],
         # where the filter has one tap a dilation says nothing, and the stride is only left out
         "stride_and_dilation": [(d, s, "the two are exchanged")]
-        * all(axis.filter_size > 1 or axis.stride == axis.dilation for axis in case.call.geometry.axes),
+        * all(axis.filter_size > 1 or axis.stride == axis.dilation for axis in g.axes),
         "one_stride": [
             (tuple(s[axis] for _ in each), tuple(d[axis] for _ in each), f"those of {words} on every axis")
-            for (axis,), words in list(some_axes(len(d)).items())[-len(d) :]
+            for (axis,), words in list(sets.items())[-g.rank :]
         ],
         "swapped_strides": [(s[::-1], d, "their axes are exchanged")],
         "swapped_dilations": [(s, d[::-1], "their axes are exchanged")],
     }
     for strides, dilations, words in tries[code]:
-        yield from _resized(case.call, strides, dilations, f": {words}")
+        if (strides, dilations) != (s, d):
+            for geometry in dict.fromkeys(other_geometries(case.call, strides, dilations).values()):
+                yield geometry.axes, f": {words}"
 
 
 STEPS = {
     code: differing(partial(_steps, code))
-    for code in ("dilation", "stride_and_dilation", "swapped_strides", "swapped_dilations", "one_stride")
+    for code in (
+        *("dilation", "other_dilation", "stride_and_dilation"),
+        *("one_stride", "swapped_strides", "swapped_dilations"),
+    )
 }
-
-
-@differing
-def other_dilations(case: Failure) -> Iterator[tuple[Axes, str]]:
-    """Any other dilation from 1 to 24, on all axes or on one."""
-    g = case.call.geometry
-    for dilation, axes in product(range(1, 25), some_axes(g.rank)):
-        other = tuple(dilation if i in axes else d for i, d in enumerate(g.dilations))
-        yield from _resized(case.call, g.strides, other, "")
-
-
-def _resized(
-    call: Call, strides: tuple[int, ...], dilations: tuple[int, ...], why: str
-) -> Iterator[tuple[Axes, str]]:
-    """The axes for other strides or dilations, for each rule by which its padding may have been chosen."""
-    if (strides, dilations) != (call.geometry.strides, call.geometry.dilations):
-        for geometry in dict.fromkeys(other_geometries(call, strides, dilations).values()):
-            yield geometry.axes, why
 
 
 def strides_left_out(case: Failure) -> Iterator[Mistake]:
@@ -236,7 +238,7 @@ def _larger_buffers(case: Failure) -> Iterator[Mistake]:
         fits = (
             all(one.out_size >= axis.out_size for one, axis in sizes) and prod(whole.output_shape) <= _BUFFER
         )
-        if fits and case.affords(cost(replace(call, geometry=whole))):
+        if fits and case.work.affords(cost(replace(call, geometry=whole))):
             yield Mistake(sentence, call, compute=partial(_read_as_smaller, whole, lead), moves=True)
 
 
@@ -273,15 +275,41 @@ def _overwritten(backwards: bool, call: Call) -> np.ndarray:
 
 
 def other_direction(case: Failure) -> Iterator[Mistake]:
-    """The transposed convolution instead of the forward one, or the reverse, at stride 1."""
-    call, g = case.call, case.call.geometry
-    depth, channels = call.second.shape[-2:]
-    if depth == channels and g.groups == 1 and max(g.strides) == 1:
-        second = np.flip(call.second, tuple(range(g.rank))).swapaxes(-1, -2)
-        axes = tuple(_padded(axis, axis.effective_filter - 1 - axis.pad_before) for axis in g.axes)
+    """The transposed convolution instead of the forward one, or the reverse, with a result of this size."""
+    call, shape = case.call, case.got.shape
+    other = None if case.quantized else turned(call, shape[1:-1])
+    depth, channels = call.second.shape[-2:]  # where they differ, it is the filter flipped
+    if other is not None and other.backend_shape == shape and depth == channels:
         is_now, was = ("a transposed", "a forward") if call.kind.gathers else ("a forward", "a transposed")
         sentence = f"when it is {is_now} convolution with the same filter, not {was} one"
-        yield Mistake(sentence, replace(call, second=second, geometry=replace(g, axes=axes)))
+        yield Mistake(sentence, replace(other, bias=call.bias))
+
+
+def turned(call: Call, sizes: Sequence[int]) -> Call | None:
+    """Return the transposed convolution of the arrays of a forward one, or the reverse, without the bias.
+
+    Args:
+        call: the call.
+        sizes: the sizes of its result along the axes of the geometry.
+
+    Returns:
+        The call; None if the arrays or the sizes do not allow it.
+    """
+    g, forward = call.geometry, call.kind.scatters
+    if call.op.is_gradient or g.groups > 1:
+        return None
+    op = OPS["convolution" if forward else "conv_transpose"]
+    # what its input and its output are called in the geometry
+    ends = zip(sizes, call.first.shape[1:-1], strict=True)
+    pairs = zip(g.axes, (end[::-1] if forward else end for end in ends), strict=True)
+    axes = tuple(replace(axis, in_size=n, out_size=o) for axis, (n, o) in pairs)
+    over = (axis.in_size + axis.pad_before + axis.pad_after - axis.full_size for axis in axes)
+    if not all(0 <= n < axis.stride for n, axis in zip(over, axes, strict=True)):
+        return None
+    fits = call.second.shape[-2 if forward else -1] == call.first.shape[-1]
+    second = call.second if fits else call.second.swapaxes(-1, -2)
+    geometry = ConvGeometry(g.batch, axes, second.shape[-2], second.shape[-1], 1)
+    return replace(call, op=op, second=second, geometry=geometry, bias=None)
 
 
 def repeated_edges(case: Failure) -> Iterator[Mistake]:
@@ -294,26 +322,16 @@ def repeated_edges(case: Failure) -> Iterator[Mistake]:
     yield Mistake(sentence, replace(call, first=first, geometry=replace(g, axes=longer)))
 
 
-def padding_modes(case: Failure) -> Iterator[Mistake]:
+@differing
+def padding_modes(case: Failure) -> Iterator[tuple[Axes, str]]:
     """VALID instead of SAME, or SAME instead of what was asked for; sizes mostly differ."""
     call, g = case.call, case.call.geometry
-    found = other_geometries(call, g.strides, g.dilations)
-    known = {mode: found[mode] for mode in _MODES if mode in found}
-    ours = next((mode for mode in known if _place(known[mode]) == _place(g)), "explicit padding")
-    for mode, geometry in known.items():
-        sentence = f"with {_pads(call, geometry)} instead of {_pads(call, g)}"
-        if not call.title:  # TensorFlow's words, and no other framework's
-            sentence = f"with {mode}, padding {geometry.padding}, instead of {ours}, {g.padding}"
-        if _place(geometry) != _place(g):
-            yield Mistake(sentence, replace(call, geometry=geometry))
+    for mode, other in other_geometries(call, g.strides, g.dilations).items():
+        if mode in _MODES:  # a word of TensorFlow, which callers of other frameworks do not read
+            yield other.axes, "" if call.title else f": the padding is that of {mode}"
 
 
 _MODES = ("VALID", "SAME", "SAME_LOWER")
-
-
-def _place(g: ConvGeometry) -> tuple[int, ...]:
-    """What of the padding shows in the result: where it begins, and the sizes."""
-    return tuple(n for axis in g.axes for n in (axis.pad_before, axis.in_size, axis.out_size))
 
 
 def other_geometries(call: Call, strides: Sequence[int], dilations: Sequence[int]) -> dict[str, ConvGeometry]:

@@ -194,7 +194,7 @@ def patterns(case: Failure) -> Iterator[str]:
         for here, there in ((slice(moved, None), slice(-moved)), (slice(-moved), slice(moved, None))):
             parts = got[..., here], want[..., there], limits[..., there]
             corner = (part[(0,) * (got.ndim - 1)] for part in parts)  # most are not worth a look at the rest
-            alike = case.affords(TRY) and case.allows(*corner).all() and case.allows(*parts).all()
+            alike = case.work.affords(TRY) and case.allows(*corner).all() and case.allows(*parts).all()
             if alike and bad[..., here].any():
                 yield f"it equals the right result moved by {count(moved, 'channel')}"
 
@@ -207,6 +207,7 @@ _NTH = {2: "second", 3: "third"}
 # What is odd about right cells
 # ---------------------------------------------------------------------------------------------
 
+ODD = 10  # times the largest error of plain loops: no program of their type has such a one
 _ENOUGH = 32  # errors of one sign: chance gives as many one time in 10^9, of four ways to be odd
 
 
@@ -282,7 +283,7 @@ def odd_size(verdict: Verdict, plain: float) -> str:
         A sentence, or "".
     """
     most = verdict.fraction.max()
-    if not 0 < 10 * plain <= most:
+    if not 0 < ODD * plain <= most:
         return ""
     times = f"{most / plain:.0f} times that of cython's direct"
     return f"suspicious: the largest error is {number(most)} of its bound, {times}"

@@ -28,6 +28,8 @@ class Numbers:
         fill: how much of the type the results take; above 1 they saturate.
         most: the largest multiplier; one above 1 shifts to the left.
         exact: whether scales are powers of two, so that results lie exactly between two integers.
+        beyond: whether the biases lead the sums beyond 2**24, to both sides of such a place: a float32 of
+            that size loses what decides.
     """
 
     w_scales: Callable[[Any, int], np.ndarray]
@@ -38,6 +40,7 @@ class Numbers:
     fill: float = 0.2
     most: float = 0.5
     exact: bool = False
+    beyond: bool = False
 
 
 DRAWN = {
@@ -57,6 +60,14 @@ DRAWN = {
     ),
     "multipliers above 1": Numbers(
         lambda rng, channels: rng.uniform(0.005, 0.02, channels), symmetric=True, reach=2, most=64.0
+    ),
+    "sums beyond 2**24": Numbers(
+        lambda rng, channels: np.full(channels, 2.0**-4),
+        symmetric=True,
+        reach=2,
+        most=2.0**-19,
+        exact=True,
+        beyond=True,
     ),
 }
 
@@ -120,6 +131,11 @@ def _drawn(
     sums = call_of(op, x, w, None, y_scale=1.0, **facts).sums("numpy")
     size = max(1.0, float(np.abs(sums).mean()) if sums.size else 1.0)
     bias = rng.integers(-size, size + 1, channels)
+    if numbers.beyond:
+        steps = rng.integers(64, 100, channels)  # of y, where none saturates
+        below = 2 * y_zero > int(x_limits.min) + int(x_limits.max)
+        means = sums.reshape(-1, channels).sum(0) // max(1, sums.size // max(1, channels))
+        bias = (2 * steps + 1) * 2**18 * (-1) ** below - means
     if law.bias_types == ("float32",):  # real numbers
         bias = bias * np.float32(x_scale) * w_scale
     dtype = "int64" if wide else law.bias_types[0]

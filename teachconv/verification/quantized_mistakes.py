@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..core.calls import Call
+from ..core.dtypes import FORMATS
 from ..quantized.calls import QuantizedCall
 from ..quantized.schemes import SCHEMES, Rescaling, by_16_bits, shift_half_away
 from .candidates import padded, summed_in
@@ -156,7 +157,7 @@ def one_scales(q: Any, call: Call) -> Changes:
 
 @made
 def scale_axes(q: Any, call: Call) -> Changes:
-    """The multipliers in another order, along another axis of the result, or along the input channels."""
+    """The multipliers, and perhaps the biases, reordered, along another axis, or of the input channels."""
     r, groups, (depth, outs) = q.rescaling, call.geometry.groups, call.second.shape[-2:]
     channels, sizes = np.arange(len(r.real)), call.backend_shape[:-1]
     dealt = channels.reshape(groups, -1)
@@ -181,7 +182,15 @@ def scale_axes(q: Any, call: Call) -> Changes:
         }
         for words, order in orders.items()
     }
-    if call.kind.gathers and depth == outs == len(channels):
+    biases = (
+        {} if call.bias is None else {w: call.bias[order] for w, order in orders.items() if order.ndim == 1}
+    )
+    for words, bias in biases.items():
+        of_bias = {"call": replace(call, bias=bias)}
+        both = {"rescaling": found[f"the multipliers of the channels {words}"]["rescaling"]}
+        found[f"the multipliers and the biases of the channels {words}"] = of_bias | both
+        found[f"the biases of the channels {words}"] = of_bias | {"code": "bias"}
+    if call.kind.gathers and depth == outs == len(channels) and np.ptp(r.real):
         bias = None if call.bias is None else call.bias * r.real
         other = replace(call, first=call.first * 1.0, second=call.second * r.real[:, None], bias=bias)
         found["the multipliers are those of the input channels"] = {
@@ -242,6 +251,14 @@ _RULES: dict[str, tuple[str, Way]] = {
     "last shift to even": (
         "half up, and then half to even by the last shift",
         lambda total, r: _shift_half_even((_whole(total, r) + 2**30) >> 31, _right(r)),
+    ),
+    "high half to even": (
+        "half to even, and then half away from zero by the last shift",
+        lambda total, r: shift_half_away(_shift_half_even(_whole(total, r), 31), _right(r)),
+    ),
+    "to even twice": (
+        "half to even, twice",
+        lambda total, r: _shift_half_even(_shift_half_even(_whole(total, r), 31), _right(r)),
     ),
     "high half": (
         "down to the high half of the product, and then half away from zero",
@@ -398,4 +415,24 @@ def narrow_accumulators(q: Any, call: Call) -> Changes:
             "view": lambda other, sums: other.rescaled(sums.astype(np.int64)),
         }
         for order, piece, end in (steps if quick else ())
+    }
+
+
+@made
+def float_sums(q: Any, call: Call) -> Changes:
+    """Sums in float32, which does not hold every integer beyond 2**24."""
+    if call.bias is None or np.abs(call.bias).max(initial=0) < 2**23 or not call.kind.gathers:
+        return {}
+    rounded = replace(call, bias=call.bias.astype(np.float32).astype(np.int64))
+    steps = product(("tap after tap", "channel after channel"), ("first", "last"))
+    return {
+        f"it is rounded in each sum, which is a float32, {order}, with the bias {end}": {
+            "code": "rounding(sums in float32)",
+            "call": rounded,
+            "compute": partial(
+                summed_in, FORMATS["float32"], order == "tap after tap", 1, bias_first=end == "first"
+            ),
+            "view": lambda other, sums: other.rescaled(sums.astype(np.int64)),
+        }
+        for order, end in (steps if cost(call) < 1 << 24 else ())
     }

@@ -102,8 +102,8 @@ def failed_row(name: str, algorithm: str, note: str = "", **facts: Any) -> DiffR
 class DiffReport(tables.Report):
     """The comparison of every backend and algorithm with the reference.
 
-    It prints the verdict first, then what is known of each failure, then a row for each result; of more than
-    60 rows those that failed alone, if any did.
+    It prints the verdict first, then what is known of each failure, then a row for each result; with more
+    than 60 rows, only failures, if there are any.
 
     Attributes:
         title: the call.

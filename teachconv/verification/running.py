@@ -278,7 +278,7 @@ _LARGE, _WRONG = 1 << 26, 16  # bytes that any backend may answer; as many times
 class Program:
     """A program that stays alive: it is sent a line of JSON and bytes, and answers by a line and bytes.
 
-    Of an answer nothing is unpickled: whoever wrote it, no code of theirs runs here.
+    Answers are never unpickled: whoever wrote one, no code of theirs runs here.
     """
 
     def __init__(self, command: list[str], seconds: float, hello: bytes = b"") -> None:

@@ -19,8 +19,6 @@ import numpy as np
 from ..core.arguments import axis_order, begins_then_ends
 from ..core.calls import Call
 from ..core.dtypes import is_integer
-from ..core.geometry import ConvGeometry
-from ..core.kinds import OPS, layout_of
 from ..dialects.calls import FUNCTIONS, ConvCall, bind_shapes
 from ..running import nn_ops
 from ..support.errors import brief
@@ -29,6 +27,7 @@ from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnosing import Diagnosis, diagnose, thread_time
 from .failures import Failure
+from .geometries import turned
 
 _SECONDS = 0.5  # for other arguments; a machine that is busy with others does not count
 _AT_LEAST = 4  # other arguments are looked at, however long that takes
@@ -53,7 +52,7 @@ def diagnose_shape(case: Failure, asked: Callable[..., Any] | None = None) -> Di
         _reordered(case),
         _varied(case.got, asked),
         _rounded_up(case),
-        () if case.quantized else _other_direction(case),
+        _other_direction(case),
     ):
         as_other = _as_of(case, other, got)
         fits.append((code, f"{sizes}{list(call.result_shape)}: {words} this size", as_other))
@@ -233,32 +232,14 @@ def _rounded_up(case: Failure) -> Iterator[_Found]:
 
 def _other_direction(case: Failure) -> Iterator[_Found]:
     """The transposed convolution instead of the forward one, or the reverse, of the same arrays."""
-    call, g = case.call, case.call.geometry
-    if call.op.is_gradient or case.got.ndim != len(call.layout) or g.groups > 1:
-        return
-    op, code, words = (
-        OPS["conv_transpose"],
-        "transposed_for_forward",
-        "a transposed convolution, not a forward one,",
-    )
+    call, got = case.call, case.got
+    code, words = "transposed_for_forward", "a transposed convolution, not a forward one, gives"
     if call.kind.scatters:
-        op, code, words = (
-            OPS["convolution"],
-            "forward_for_transposed",
-            "a forward convolution, not a transposed one,",
-        )
-    # what its input and its output are called in the geometry
-    sizes = [case.got.shape[call.layout.index(letter)] for letter in layout_of("input", g.rank)[1:-1]]
-    ends = [(n, o) if op.transposed else (o, n) for n, o in zip(sizes, call.first.shape[1:-1], strict=True)]
-    axes = tuple(replace(axis, in_size=n, out_size=o) for axis, (n, o) in zip(g.axes, ends, strict=True))
-    fits = call.second.shape[-1 if op.transposed else -2] == call.first.shape[-1]
-    second = call.second if fits else call.second.swapaxes(-1, -2)
-    geometry = ConvGeometry(g.batch, axes, second.shape[-2], second.shape[-1], 1)
-    other = replace(call, op=op, second=second, geometry=geometry, bias=None)
-    over = (axis.in_size + axis.pad_before + axis.pad_after - axis.full_size for axis in axes)
-    sizes_fit = all(0 <= n < axis.stride for n, axis in zip(over, axes, strict=True))
-    if sizes_fit and tuple(other.backend_shape[axis] for axis in axis_order(call.layout)) == case.got.shape:
-        yield code, f"{words} gives", other, case.got
+        code, words = "forward_for_transposed", "a forward convolution, not a transposed one, gives"
+    if got.ndim == len(call.layout) and not case.quantized:
+        other = turned(call, [got.shape[axis] for axis, letter in enumerate(call.layout) if letter in "DHW"])
+        if other and tuple(other.backend_shape[axis] for axis in axis_order(call.layout)) == got.shape:
+            yield code, words, other, got
 
 
 def _parts(case: Failure, want: np.ndarray, limits: np.ndarray) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,6 @@
 """Diffs a pool, padding or batch normalisation against its definition, and names the usual mistakes.
 
-Each mistake is a call with one fact changed. The first whose result is what was found is the diagnosis; if
-another one fits as well, the note says so, and of a result of one cell nothing is said for sure.
+Each mistake is a call with one fact changed. `diagnosing.search` tries them, like those of a convolution.
 """
 
 from __future__ import annotations
@@ -19,6 +18,9 @@ import numpy as np
 from ..core.arguments import begins_then_ends
 from ..core.dtypes import is_integer
 from ..core.law import AxisGeometry
+from ..quantized.calls import QuantizedPool
+from ..quantized.explaining import is_quantized, pool_of_op
+from ..quantized.schemes import SCHEMES, Averaging
 from ..support.devices import to_host
 from ..support.errors import ArgumentError
 from ..truth import bounds
@@ -27,18 +29,19 @@ from ..windows.normalization import BatchNormCall
 from ..windows.padding import RULES, PadCall
 from ..windows.pooling import PoolCall, pool_call
 from ..windows.walking import counts
-from .diagnosing import ONE_CELL, Diagnosis, Tolerance
+from .diagnosing import explained_by, search
+from .failures import Mistake, Tolerance, Work
 from .geometries import some_axes
 from .places import cells_in_words, held_words
 from .reports import DiffReport, DiffRow
 
-Mistake = tuple[str, str, Callable[[np.ndarray], Any]]
+Changed = tuple[str, str, Callable[[np.ndarray], Any]]  # code, sentence, and what gives the result
 
 
-def _pool_mistakes(call: PoolCall) -> list[Mistake]:
-    """Return the mistakes of a pool: code, sentence ("equal" is put before it), and what gives the result."""
+def _pool_mistakes(call: PoolCall) -> list[Changed]:
+    """Return the mistakes of a pool."""
     size = call.terms
-    found: list[Mistake] = [
+    found: list[Changed] = [
         (
             "ceil_mode",
             f"if a last window that does not fit is {word} (ceil_mode)",
@@ -112,6 +115,53 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
     return found
 
 
+def _quantized_mistakes(call: QuantizedPool) -> list[Mistake]:
+    """Return the mistakes of a quantized pool: those of its windows, its zero points, and roundings."""
+    pool, (x_zero, y_zero) = call.pool, call.zeros
+    made = [
+        (code, words, replace(call, pool=other))
+        for code, words, other in _pool_mistakes(pool)
+        if isinstance(other, PoolCall) and other.reduce == pool.reduce
+    ]
+    if pool.reduce == "max":
+        full, mean = counts(pool.axes) == pool.terms, replace(pool, reduce="average")
+        zeros = "if the padding is the integer 0"
+        return [
+            *made,
+            ("padded_with_zeros", zeros, lambda x: np.where(full, call(x), np.maximum(call(x), 0))),
+            (
+                "average_for_max",
+                "if it is the mean, not the maximum",
+                replace(call, pool=mean, scheme=SCHEMES["tflite"]),
+            ),
+        ]
+    schemes = {law.name: (f"if it is rounded as by {law}", law.average) for law in SCHEMES.values()}
+    maximum = replace(call, pool=replace(pool, reduce="max"))
+    return [
+        ("max_for_average", "if it is the maximum, not the mean", maximum),
+        *(
+            (f"rounding({name})", words, replace(call, scheme=replace(call.scheme, average=average)))
+            for name, (words, average) in (_AVERAGES | schemes).items()
+        ),
+        *made,
+        ("zero_point", "if the zero point of y is ignored", replace(call, zeros=(x_zero, 0))),
+        ("zero_point", "if the zero point of x is ignored", replace(call, zeros=(0, y_zero))),
+        ("relu_clamp", "if there is no clamp", replace(call, limits=(-(2**15), 2**16))),
+    ]
+
+
+# roundings of no scheme, in words, and the steps of an average of stored integers
+_AVERAGES: dict[str, tuple[str, Callable[[Averaging], Any]]] = {
+    "truncation": (
+        "if what is behind the point is cut off",
+        lambda a: [("", np.trunc(a.add(a.x) / a.count))],
+    ),
+    "down": ("if it is rounded down", lambda a: [("", a.add(a.x) // a.count)]),
+    "half up": ("if it is rounded half up", lambda a: [("", np.floor(a.add(a.x) / a.count + 0.5))]),
+    "half to even": ("if it is rounded half to even", lambda a: [("", np.rint(a.add(a.x) / a.count))]),
+}
+
+
 def _with_spatial(call: PoolCall, spatial: Sequence[AxisGeometry]) -> tuple[AxisGeometry, ...]:
     """A pool's axes with other ones where it pools."""
     left = iter(spatial)
@@ -136,7 +186,7 @@ def _outside(call: PoolCall, x: np.ndarray) -> Any:
     )
 
 
-def _one_sided(call: PoolCall) -> Iterator[Mistake]:
+def _one_sided(call: PoolCall) -> Iterator[Changed]:
     """A mean whose divisor counts the padding of one side only."""
     inside = {  # the padding of one side as a part of the image
         "before": [replace(a, in_size=a.in_size + a.pad_before, pad_before=0) for a in call.axes],
@@ -198,7 +248,7 @@ def _other_windows(call: PoolCall) -> Iterator[tuple[str, str, tuple[AxisGeometr
             yield code, words, axes
 
 
-def _pad_mistakes(call: PadCall) -> list[Mistake]:
+def _pad_mistakes(call: PadCall) -> list[Changed]:
     """Return the mistakes of padding: another mode, another order of the sides, another number."""
     sides, rank = call.sides, len(call.sides)
     flat, listed = [*chain(*sides)], begins_then_ends(sides)
@@ -240,7 +290,7 @@ def _pad_mistakes(call: PadCall) -> list[Mistake]:
     ]
 
 
-def _norm_mistakes(call: BatchNormCall) -> list[Mistake]:
+def _norm_mistakes(call: BatchNormCall) -> list[Changed]:
     """Return the mistakes of batch normalisation: eps, what is left out, whose statistics, momentum."""
     mean, variance, gamma, beta = call.channels
     one, keeps = np.ones_like(mean), call.keeps
@@ -257,7 +307,7 @@ def _norm_mistakes(call: BatchNormCall) -> list[Mistake]:
         ),
     }
     defaults = {1e-3: "Keras' default", 1e-5: "PyTorch's and ONNX's default", 0.0: "left out"}
-    found: list[Mistake] = [
+    found: list[Changed] = [
         *(("eps", f"if eps is {eps:g}, {whose}", replace(call, eps=eps)) for eps, whose in defaults.items()),
         *((code, words, replace(call, channels=np.array(rows))) for code, (words, rows) in changed.items()),
     ]
@@ -274,10 +324,11 @@ def _norm_mistakes(call: BatchNormCall) -> list[Mistake]:
     ]
 
 
-MISTAKES: dict[type, Callable[[Any], list[Mistake]]] = {
+MISTAKES: dict[type, Callable[[Any], list[Changed]]] = {
     PoolCall: _pool_mistakes,
     PadCall: _pad_mistakes,
     BatchNormCall: _norm_mistakes,
+    QuantizedPool: _quantized_mistakes,
 }
 
 
@@ -318,45 +369,51 @@ def compared(
     Returns:
         A row for each result.
     """
-    call, x = bound_call(op, args, kwargs)
+    call, x = (pool_of_op if is_quantized(op) else bound_call)(op, args, kwargs)
     if against is None:
         raise ArgumentError(
             f"against must be an array, or arrays by name: {op.__name__} has no backends to compare"
         )
     wanted, bound = _parts(call(x)), limits(call, x)
 
-    def judged(got: np.ndarray, number: int, made: Callable[[np.ndarray], Any]) -> bounds.Verdict | None:
-        """Return the verdict on a result by what a call gives; None if it gives none of that shape."""
-        try:
+    def judged(got: np.ndarray, number: int, made: Any) -> tuple[bounds.Verdict, np.ndarray] | None:
+        """Return the verdict on a result by what a call gives, and that; None if it has another shape."""
+        with suppress(ArgumentError, IndexError):  # the mistake cannot be made here, or has no such result
             guess = _parts(made(x))[number]
             own = limits(made, x)[number] if isinstance(made, PoolCall) else bound[number]
             own = own if own.shape in ((), guess.shape) else own.max(initial=0)
-            limit = np.maximum(own, tolerance.of(guess))
-            return bounds.judge(got, guess, limit) if got.shape == guess.shape else None
-        except (ArgumentError, IndexError):  # the mistake cannot be made here, or has no such result
-            return None
+            if got.shape == guess.shape:
+                return bounds.judge(got, guess, np.maximum(own, tolerance.of(guess))), guess
+        return None
+
+    def tried(got: np.ndarray, number: int, mistake: Mistake) -> tuple[str, float]:
+        """Return where a mistake fits, and how much of the error it explains."""
+        verdict, guess = judged(got, number, mistake.call) or (None, None)
+        if verdict is None or guess is None or got.shape != wanted[number].shape:
+            return "in every cell" * (verdict is not None and verdict.passed), 0.0
+        if verdict.passed:
+            return "in every cell" if got.size > 1 else "in one cell", 1.0
+        return "", explained_by(guess, got, wanted[number])
 
     def row(name: str, number: int, got: np.ndarray) -> DiffRow:
-        verdict = judged(got, number, call)
+        verdict, _ = judged(got, number, call) or (None, None)
         parts = () if verdict is None else (verdict.error, verdict.ulps, verdict.fraction)
         largest, ulps, fraction = [float(part.max(initial=0)) for part in parts] or [np.inf] * 3
         if verdict is not None and verdict.passed:
             return DiffRow(name, "", True, largest, ulps, fraction)
-        bad = None if verdict is None else tuple(np.argwhere(~verdict.ok)[0].tolist())
         note = "" if verdict else f"its shape is {list(got.shape)}, not {list(wanted[number].shape)}"
-        wrong, places = None if verdict is None else ~verdict.ok, ""
-        if wrong is not None and isinstance(call, PoolCall):
-            places = cells_in_words(wrong, call.layout, held_words(got[wrong]))
-        tried = ((code, words, judged(got, number, made)) for code, words, made in MISTAKES[type(call)](call))
-        fitting = (Diagnosis(code, f"equal {words}") for code, words, fit in tried if fit and fit.passed)
-        found = next(fitting, None)
-        other = next((mistake for mistake in fitting if found and mistake.code != found.code), None)
-        if other:
-            note = f"{other.code} fits as well: {other.sentence}"
-        if found and got.size == 1:
-            note, found = f"{found.code} fits ({found.sentence}), {ONE_CELL}", None
-        note = note or ("" if found else "none of the usual mistakes")
-        return DiffRow(name, "", False, largest, ulps, fraction, bad, bad, found, None, note, places, wrong)
+        wrong = None if verdict is None else ~verdict.ok
+        bad = None if wrong is None else tuple(np.argwhere(wrong)[0].tolist())
+        places = ""
+        if wrong is not None and isinstance(pool := getattr(call, "pool", call), PoolCall):
+            places = cells_in_words(wrong, pool.layout, held_words(got[wrong]))
+        mistakes = (Mistake(words, made, code=code) for code, words, made in MISTAKES[type(call)](call))
+        found = search(
+            mistakes, partial(tried, got, number), Work(), 0 if wrong is None else int(wrong.sum())
+        )
+        note = "; ".join(filter(None, (note, found.remark)))
+        what, how = (found.diagnosis, None, note, places, wrong), (found.tried, found.seconds)
+        return DiffRow(name, "", False, largest, ulps, fraction, bad, bad, *what, *how)
 
     named = against if isinstance(against, Mapping) else {"against": against}
     rows = tuple(

@@ -86,6 +86,7 @@ class CellExplanation(tables.Report):
         taps: (index in the input, value) of the cells that it reads; the value of padding is None.
         what: what it is, in words.
         divisor: of a mean, what the sum is divided by; else None.
+        steps: of a quantized pool, (what is done, the number after it), up to the value.
     """
 
     call: Any
@@ -94,13 +95,15 @@ class CellExplanation(tables.Report):
     taps: tuple[tuple[Shape, Any], ...]
     what: str
     divisor: int | None = None
+    steps: tuple[tuple[str, Any], ...] = ()
 
     def _headline(self) -> str:
         return f"{self.call.function}: output[{tables.index(self.cell)}] = {self.value}, {self.what}"
 
     def _table(self) -> tables.Table:
         rows = [(tables.index(i), "padding" if value is None else str(value)) for i, value in self.taps]
-        return tables.Table(tables.right("input", "value"), rows, self._headline(), [self.call.rule])
+        notes = [self.call.rule, *tables.aligned(self.steps)]
+        return tables.Table(tables.right("input", "value"), rows, self._headline(), notes)
 
 
 def host_array(value: Any, name: str, ranks: int | tuple[int, ...] | None, axes: str = "") -> np.ndarray:

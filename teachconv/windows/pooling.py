@@ -135,11 +135,15 @@ class PoolCall:
 
     def explain(self, x: np.ndarray, cell: Shape) -> CellExplanation:
         """Return the cells of the window of a cell of the result, and what is made of them."""
+        return self.explained(x, cell, replace(self, places=())(x)[cell].item())
+
+    def explained(self, x: np.ndarray, cell: Shape, value: Any) -> CellExplanation:
+        """Return the cells of the window of a cell of the result, whose value is known."""
         taps = []
         for found in product(*map(gather_all, self.axes, cell)):
             place = tuple(tap.in_index for tap in found)
             taps.append((place, None if any(tap.in_padding for tap in found) else x[place].item()))
-        value, divisor, by = replace(self, places=())(x)[cell].item(), None, ""
+        divisor, by = None, ""
         if self.reduce == "average":
             divisor = int(np.broadcast_to(self.divisors, self.output_shape)[cell])
             by = f"; divided by {divisor}"

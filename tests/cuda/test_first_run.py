@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 def first_run(stand_in, monkeypatch):
     monkeypatch.setattr(stand_in.cuda, "set_allocator", lambda allocator: None, raising=False)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "peers", raising=False)  # tests/peers, where it was imported before
     spec = importlib.util.spec_from_file_location("first_run", ROOT / "tools" / "first_run.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

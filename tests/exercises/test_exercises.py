@@ -131,7 +131,7 @@ def test_what_fits_a_mistake_in_a_few_cases_gets_no_name(name, answer):
 def test_an_answer_that_is_told_by_its_size():
     found = ex.check("correlate", lambda x, w: np.correlate(x, w)[1:])
     assert found.code == "shape"
-    assert found.sentence == "the result is numbers of the shape [2], and must be numbers of the shape [3]"
+    assert found.sentence == "you returned a list of 2 numbers; return a list of 3 numbers"
 
 
 def test_an_unknown_puzzle_or_step():
@@ -172,7 +172,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.slow  # processes are started, and stopped
 def test_a_folder_is_graded(folder):
-    grades = ex.grade(folder, seconds=0.5)
+    grades = ex.grade(folder, seconds=3)
     codes = {one.file: {name: found.code for name, found in one.checked.items()} for one in grades.files}
     assert grades.puzzles == ("output_padding", "due")
     assert codes["ana.py"] == {"due": ""}
@@ -184,7 +184,7 @@ def test_a_folder_is_graded(folder):
     notes = {one.file: (one.note, one.imports) for one in grades.files}
     assert notes["=dora.py"][0].startswith("cannot be read")
     assert notes["fay.py"][1] == ("teachconv.exercises",)
-    assert "took more than 0.5 seconds" in str(grades.csv)
+    assert "took more than 3 seconds" in str(grades.csv)
     assert "\n'=dora.py,due,False,0,35,unreadable,\"cannot be read: " in grades.csv
 
 
@@ -264,14 +264,12 @@ def test_a_code_with_details_is_the_bug_too():
 def test_objects_and_exits_are_answers():
     assert ex.check("correlate", lambda x, w: np.correlate(x, w).astype(object)).passed
     assert ex.check("same", lambda *args: exit()).code == "raised"
-    assert ex.check("same", lambda *args: "3").sentence == (
-        "the result is a text, and must be numbers of the shape [2]"
-    )
+    assert ex.check("same", lambda *args: "3").sentence == "you returned a text; return a list of 2 numbers"
 
 
 def test_a_list_of_texts_is_no_text():
     found = ex.check("find_the_bug", lambda number: ["bias"])
-    assert found.sentence == "the result is a list of texts of the shape [1], and must be a text"
+    assert found.sentence == "you returned a list of 1 text; return a text"
 
 
 def test_sums_that_are_rounded_are_told_apart():

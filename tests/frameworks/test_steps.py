@@ -121,7 +121,7 @@ def test_a_backend_of_keras_that_nothing_follows_is_named(monkeypatch):
     module.backend = types.SimpleNamespace(backend=lambda: "openvino")
     monkeypatch.setitem(sys.modules, "keras", module)
     with pytest.raises(
-        ArgumentError, match="Keras computes with 'openvino' here; what can be followed is .*tensorflow"
+        ArgumentError, match="Keras computes with 'openvino' here; find_source follows .*tensorflow"
     ):
         keras.follow(None, (), {})
 

@@ -8,7 +8,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.graph.common_runtime.execute import execute, recorded_by
-from teachconv.graph.framework.op_def import register_op
+from teachconv.graph.framework.op_def import define_op, register_ops
 from teachconv.graph.framework.op_def_library import apply_op
 from teachconv.graph.framework.op_kernel import OpKernel, register_kernel
 from teachconv.graph.ops import gen_nn_ops
@@ -16,21 +16,25 @@ from teachconv.graph.ops import gen_nn_ops
 tg = tc.graph
 
 # Two ops of the tests' own: several outputs, each with its own shape, and lists of inputs and outputs.
-register_op(
-    "_TestSplit",
-    inputs=["value: T"],
-    outputs=["head: T", "tail: T"],
-    attrs=["T: type"],
-    shape_fn=lambda c: [(), (c.shapes[0][0] - 1,) if c.shapes[0] else None],
-    summary="Returns the first element and the others.",
-)
-register_op(
-    "_TestReversed",
-    inputs=["values: N * T"],
-    outputs=["reversed: N * T"],
-    attrs=["N: int", "T: type"],
-    shape_fn=lambda c: list(c.shapes)[::-1],
-    summary="Returns a list of tensors in the opposite order.",
+register_ops(
+    [
+        define_op(
+            "_TestSplit",
+            inputs=["value: T"],
+            outputs=["head: T", "tail: T"],
+            attrs=["T: type"],
+            shape_fn=lambda c: [(), (c.shapes[0][0] - 1,) if c.shapes[0] else None],
+            summary="Returns the first element and the others.",
+        ),
+        define_op(
+            "_TestReversed",
+            inputs=["values: N * T"],
+            outputs=["reversed: N * T"],
+            attrs=["N: int", "T: type"],
+            shape_fn=lambda c: list(c.shapes)[::-1],
+            summary="Returns a list of tensors in the opposite order.",
+        ),
+    ]
 )
 
 

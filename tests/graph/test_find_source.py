@@ -96,7 +96,8 @@ def test_a_function_of_tf_is_followed_with_and_without_the_arguments_of_a_call()
     assert set(names(tc.find_source(tf.nn.conv2d), "backend")) > {"cython.conv2d", "reference.conv2d"}
     transposed = tc.find_source(tf.nn.conv2d_transpose, np.ones((1, 8, 8, 2), "float32"), W, (1, 8, 8, 1), 1)
     assert names(transposed, "op definition") == ["Conv2DBackpropInput"]
-    assert names(tc.find_source(tf.nn.relu), "public function") == ["relu"]
+    assert names(tc.find_source(tf.nn.softmax), "public function") == ["softmax"]
+    assert tc.find_source(tf.nn.relu).steps[0].what == "generated wrapper"  # which is the public one, too
 
 
 def test_a_function_of_several_ops_is_followed_by_a_call():

@@ -12,7 +12,7 @@ from teachconv.backends import TABLE, why_not
 from teachconv.graph import core_ops
 from teachconv.graph.core_ops import op_gen
 from teachconv.graph.framework import op_kernel
-from teachconv.graph.framework.op_def import REGISTRY, get_op_def, parse_attr, register_op
+from teachconv.graph.framework.op_def import REGISTRY, define_op, get_op_def, parse_attr, register_ops
 from teachconv.graph.framework.op_def_library import apply_op
 from teachconv.graph.gradients import gradients_util
 from teachconv.graph.ops import gen_nn_ops
@@ -51,18 +51,10 @@ def test_every_op_of_the_issue_is_defined_and_has_a_kernel():
         assert (name, "CPU") in {key[:2] for key in op_kernel.KERNELS}
 
 
-def test_generated_wrappers_are_up_to_date(capsys):
+def test_generated_wrappers_are_up_to_date():
     """If this fails, run: python -m teachconv.graph.core_ops.op_gen"""
     assert op_gen.TARGET.read_text(encoding="utf-8") == op_gen.generate()
-    assert op_gen.main(["--check"]) == 0
     assert "GENERATED from core_ops/ by op_gen.py" in gen_nn_ops.__doc__
-
-
-def test_check_notices_an_old_file(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(op_gen, "TARGET", tmp_path / "gen_nn_ops.py")
-    assert op_gen.main(["--check"]) == 1
-    assert op_gen.main([]) == 0
-    assert op_gen.main(["--check"]) == 0
 
 
 def test_gradients_are_of_ops_that_exist():
@@ -106,7 +98,7 @@ def test_unknown_ops_and_attributes_are_refused():
 
 def test_definitions_that_make_no_sense_are_refused():
     with pytest.raises(ValueError, match="registered already"):
-        register_op("Conv2D", shape_fn=None, summary="")
+        register_ops([define_op("Conv2D", shape_fn=None, summary="")])
     with pytest.raises(ValueError, match="type of an attribute must be one of"):
         parse_attr("strides: tuple")
 
@@ -389,7 +381,7 @@ def test_pooling_in_nchw_and_its_refusals(rng):
     [
         (lambda x: tg.nn.bias_add(x, np.ones(3, "float32")), "must have 2 elements, one for each channel"),
         (lambda x: tg.nn.bias_add(x, np.ones((2, 1), "float32")), "bias of BiasAdd must have 1 axes"),
-        (lambda x: tg.matmul(x, x), "the columns of a and the rows of b must be equally many"),
+        (lambda x: tg.matmul(x, x), "a must have as many columns as b has rows"),
         (
             lambda x: tg.matmul(x, np.ones((3, 4, 4), "float32")),
             "x and y of BatchMatMulV2 must have shapes that",

@@ -219,7 +219,7 @@ def test_what_is_wrong_with_the_call_itself_is_raised(snippet):
             tc.find_source(session.run, conv, {x: X[0]})
         with pytest.raises(TypeError, match="must be tensors"):
             tc.find_source(session.run, 3)
-        with pytest.raises(ValueError, match="of a session find_source follows run; got"):
+        with pytest.raises(ValueError, match="find_source follows only run of a session; got"):
             tc.find_source(session.close)
 
 

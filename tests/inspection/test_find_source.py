@@ -18,11 +18,13 @@ from teachconv.backends import TABLE, numpy_backend, why_not
 from teachconv.core import taps
 from teachconv.core.kinds import KINDS
 from teachconv.inspection import marks
+from teachconv.quantized.schemes import SCHEMES
 from teachconv.running import nn_ops
 
 ROOT = Path(tc.__file__).parents[1]
 PYTHON = ("reference", "numpy", "scipy")
-MARKED = {mark.backend for mark in marks.read()}  # a new backend may do without marks at first
+# a new backend may do without marks at first; those of "quantized" are of no backend
+MARKED = {mark.backend for mark in marks.read()} - {"quantized"}
 X = np.arange(2 * 8 * 9 * 4, dtype="float32").reshape(2, 8, 9, 4) % 7 - 3
 W = np.arange(3 * 3 * 4 * 6, dtype="float32").reshape(3, 3, 4, 6) % 5 - 2
 DY = np.ones((2, 4, 5, 6), "float32")
@@ -153,6 +155,8 @@ def test_every_algorithm_has_its_marks():
         for backend in MARKED
         for one in __import__(TABLE[backend], fromlist=["x"]).ALGORITHMS
     }
+    known |= {("quantized", scheme.rescale.__name__) for scheme in SCHEMES.values()}
+    known.add(("quantized", "by_16_bits"))
     assert {(mark.backend, mark.algorithm) for mark in marks.read()} == known
 
 
@@ -162,8 +166,74 @@ def test_every_mark_is_read():
         if path.suffix in (".py", ".pyx", ".h", ".cu", ".cuh") and path.name != "marks.py":
             for line in path.read_text(encoding="utf-8").splitlines():
                 assert not re.search(r"(#|/\*) mark:", line) or marks._TAG.search(line), f"{path}: {line}"
-    names = {"kernel", "choice", "fallback", "own", *marks.IN_ORDER}
+    names = {"kernel", "choice", "fallback", "own", "rounding", *marks.IN_ORDER}
     assert {mark.mark for mark in marks.read()} == names
+
+
+FACTS = {"x_scale": 0.5, "x_zero_point": 3, "w_scale": 0.25, "y_scale": 2.0, "y_zero_point": 1}
+
+
+@pytest.mark.parametrize("scheme", [*SCHEMES, "16 bits"])
+def test_the_lines_of_a_quantized_call_are_those_that_run(scheme):
+    facts = FACTS | {"scheme": scheme}
+    dtype = "uint8" if scheme.startswith("torch") else "int8"
+    if scheme == "16 bits":
+        dtype, facts = "int16", FACTS | {"scheme": "tflite", "x_zero_point": 0, "y_zero_point": 0}
+    x, w = abs(X).astype(dtype), W.astype("int8")
+    words = {"strides": 2, "padding": "SAME", "dilations": 2, "backend": "reference", **facts}
+    chain = tc.find_source(tc.quantized.conv2d, x, w, **words)
+    what = [step.what for step in chain.steps]
+    assert what[:4] == ["public function", "geometry", "dispatch", "backend"]
+    assert what[-1] == "rescaling"
+    assert chain.steps[0].file == "teachconv/quantized/__init__.py"
+    assert {line.mark for line in chain.lines} == {*marks.APPLIED, "rounding"}
+    seen = lines_run(lambda: tc.quantized.conv2d(x, w, **words))
+    for line in chain.lines:
+        assert (line.file, line.line) in seen, line
+    assert "rounding" in str(chain)
+    traced = tc.trace(tc.quantized.conv2d, x, w, **words)
+    assert np.array_equal(traced.result, tc.quantized.conv2d(x, w, **words))
+    names = [stage.name for stage in traced.stages]
+    assert names.index("take the zero points off") < names.index("dispatch") < names.index("rescale")
+    assert "innermost loop" in traced.stages[-2].note
+    assert "round" in traced.stages[-1].note
+
+
+def test_one_of_two_last_roundings_is_named():
+    """Of LiteRT's builtin kernels vectors round half up; the loop over channels that are left rounds half away."""
+    for channels, names in (
+        (8, ["shift_half_up"]),
+        (4, ["shift_half_away"]),
+        (9, ["shift_half_away", "shift_half_up"]),
+    ):
+        x, w = np.ones((1, 2, 2, channels), "int8"), np.ones((1, 1, channels, 1), "int8")
+        chain = tc.find_source(tc.quantized.depthwise_conv2d, x, w, **FACTS, scheme="tflite_builtin")
+        lines = [line for line in chain.lines if line.mark == "rounding"]
+        found = [marks.function_at(line.file, line.line)[0] for line in lines]
+        assert found == ["high_multiply", *names]
+
+
+def test_a_quantized_op_alone_has_every_scheme():
+    chain = tc.find_source("quantized.conv2d_transpose")
+    assert chain.steps == tc.find_source(tc.quantized.conv2d_transpose).steps
+    assert [step.name for step in chain.steps if step.what == "rescaling"] == [
+        scheme.rescale.__name__ for scheme in SCHEMES.values()
+    ]
+
+
+def test_a_quantized_kernel_of_the_caller_is_the_last_step():
+    def mine(x, w, x_zero_point, y_zero_point, multiplier, shift, act_min, act_max):
+        return np.zeros((1, 8, 9, 6), "int8")
+
+    kernel = tc.testing.kernel(mine, scheme="tflite")
+    words = {"backend": kernel, "scheme": "tflite", **FACTS}
+    x, w = X[:1].astype("int8"), W[:1, :1].astype("int8")
+    assert [step.what for step in tc.find_source(tc.quantized.conv2d, x, w, **words).steps] == [
+        "public function",
+        "geometry",
+        "backend",
+    ]
+    assert tc.trace(tc.quantized.conv2d, x, w, **words).result.shape == (1, 8, 9, 6)
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_several_outputs_show_what_lies_between():
             r"cannot take an input of shape \[.*the sizes \[2, 3\] of an axis",
         ),
         (lambda a, b: layers.Add()(a), "takes a list of tensors"),
-        (lambda a, b: layers.Add()([a, keras.Input((6,))]), "must have as many axes"),
+        (lambda a, b: layers.Add()([a, keras.Input((6,))]), "must have the same number of axes"),
         (lambda a, b: layers.Concatenate(1)([a, b]), "all sizes except those of axis 1 must match"),
         (lambda a, b: layers.Concatenate(0)([a, a]), "axis 0 must be one of the 4 axes, after the batch"),
         (lambda a, b: layers.Concatenate(4)([a, a]), "axis 4 must be one of"),
@@ -355,7 +355,7 @@ def test_what_gives_no_batches_by_number_has_its_end_or_steps(monkeypatch):
         compiled().predict(repeat(numbers(2, 4)))
     endless = Endless()
     endless.num_batches = None  # as Keras' PyDataset says it
-    with pytest.raises(ValueError, match="without an end: say how many steps"):
+    with pytest.raises(ValueError, match="is an endless dataset: say how many steps"):
         compiled().fit(endless, verbose=0)
     with pytest.raises(TypeError, match="x must be an array where validation_split divides it"):
         compiled().fit(Endless(), validation_split=0.5, verbose=0)
@@ -370,7 +370,7 @@ def test_the_outputs_of_many_batches_are_refused_before_the_memory_is_full(monke
 
 def test_a_dataset_without_an_end_needs_steps():
     data = Dataset.from_tensor_slices((numbers(4, 4), numbers(4, 1))).batch(2).repeat()
-    with pytest.raises(ValueError, match="without an end: say how many steps"):
+    with pytest.raises(ValueError, match="is an endless dataset: say how many steps"):
         compiled().fit(data, verbose=0)
 
 

@@ -53,7 +53,7 @@ def test_what_does_not_fit_changes_nothing(trained, tmp_path):
     with pytest.raises(TypeError, match="v must be a model, an optimizer or a variable; got 3"):
         tf.train.Checkpoint(v=3).save(tmp_path / "ckpt")
     (tmp_path / "ckpt-1.npz").write_bytes(b"no archive")
-    with pytest.raises(ValueError, match="npz archive that is whole"):
+    with pytest.raises(ValueError, match="complete npz archive"):
         tf.train.Checkpoint(v=v).restore(path)
     with pytest.raises(FileNotFoundError):
         tf.train.Checkpoint(v=v).restore(tmp_path / "other")

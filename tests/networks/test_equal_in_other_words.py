@@ -1,12 +1,15 @@
 """`teachconv.compare` judges equal what computes the same in other words, and finds what does not."""
 
+from math import erf
+
 import numpy as np
 import pytest
 
 import teachconv as tc
 from teachconv import keras
-from teachconv.networks import definitions
+from teachconv.networks import definitions, recorder
 from teachconv.networks.comparing.anchoring import arranged, judged
+from teachconv.networks.comparing.judging import relayout
 from teachconv.networks.comparing.spreading import grown
 from teachconv.networks.reading import Layer, by_law
 from teachconv.networks.walking import walk
@@ -46,6 +49,10 @@ def test_errors_are_carried_through_a_convolution():
         (definitions.pointwise, {"function": "square"}, [[[1.25, 2.25], [3.25, 4.25]]]),
         (definitions.reduced, {"function": "mean", "axes": (1,), "keepdims": True}, [[[0.5, 0.5]]]),
         (definitions.reduced, {"function": "sum", "axes": (1,), "keepdims": True}, [[[1, 1]]]),
+        (definitions.reduced, {"function": "max", "axes": (1,), "keepdims": True}, [[[0.5, 0.5]]]),
+        (definitions.reduced, {"function": "min", "axes": (1, 2), "keepdims": False}, [0.5]),
+        (definitions.reduced, {"function": "logsumexp", "axes": (1,), "keepdims": False}, [[0.5, 0.5]]),
+        (definitions.smooth, {"function": "log_softmax"}, np.ones((1, 2, 2))),  # of itself and of the sum
     ],
 )
 def test_errors_are_carried_through_functions(op, arguments, right):
@@ -54,6 +61,17 @@ def test_errors_are_carried_through_functions(op, arguments, right):
         layer(output, arguments.get("function", "relu"), op=op, arguments=arguments), [np.full(X.shape, 0.5)]
     )
     assert np.allclose(found, right, rtol=1e-5, atol=1e-5)
+
+
+def test_logarithms_of_sums_of_exponentials_are_those_of_the_definition():
+    """log(e^0 + e^0 + e^0) is log 3; numbers near 1000 have exponentials that are too large."""
+    for first in (0.0, 1000.0):
+        x = np.full((2, 3), first)
+        found = definitions.reduced(x, function="logsumexp", axes=(1,), keepdims=False)
+        assert np.allclose(found.value, first + np.log(3), rtol=1e-15)
+        assert found.sizes.shape == (2,)
+        assert np.allclose(definitions.smooth(x, function="log_softmax").value, -np.log(3), rtol=1e-12)
+    assert definitions.pointwise(np.float64([0, 1]), function="erf").value.tolist() == [0, erf(1)]
 
 
 def test_a_layer_without_a_definition_has_no_bound():
@@ -78,6 +96,13 @@ def test_arrays_are_recognised_in_other_layouts_only_if_they_hold_the_same_numbe
         assert np.array_equal(arranged(x, other)(other), x)
         assert np.array_equal(arranged(other, x)(x), other)
     assert arranged(x, x[:, ::-1]) is None
+
+
+def test_an_axis_of_one_is_added_or_left_out_where_the_channels_move():
+    x = np.arange(30, dtype="float32").reshape(2, 5, 3)
+    assert np.array_equal(relayout(x, -1, 1, 4), x.transpose(0, 2, 1)[:, :, None])
+    assert np.array_equal(relayout(x[:, None], -1, 1, 3), x.transpose(0, 2, 1))
+    assert relayout(x.reshape(2, 5, 3, 1), -1, -1, 2).shape == (2, 5, 3, 1)  # which two axes cannot hold
 
 
 def test_interpolation_is_that_of_the_frameworks():
@@ -143,6 +168,108 @@ def test_weights_that_have_no_effect_are_said():
     other.set_weights(weights)
     report = tc.compare(one, other, IMAGE)
     assert (report.passed, report.first_parting.b) == (False, "two")
+
+
+def test_a_small_change_is_found_where_it_is():
+    """Behind the mean the models' numbers are nearly equal again: the segment goes on up to there."""
+
+    def network(factor):
+        layers = (
+            keras.layers.Activation("sigmoid", name="gate"),
+            keras.layers.GlobalAveragePooling2D(name="mean"),
+        )
+        made = model(conv("one"), *layers, keras.layers.Dense(2, name="last"))
+        weights = made.get_weights()
+        made.set_weights([weights[0] * np.float32(factor), *weights[1:]])
+        return made
+
+    report = tc.compare(network(1), network(1.001), IMAGE)
+    assert (report.passed, report.first_parting.a, report.first_parting.b) == (False, "one", "one")
+    assert [row.passed for row in report.layers] == [False, True, True, True]
+    recorded = [recorder.record_keras(network(factor), IMAGE) for factor in (1, 1.001)]
+    assert tc.compare(*recorded).first_parting.a == "one + gate + mean"  # a recording does not run again
+
+
+def step(word, output, **said):
+    """The recording of one node of ONNX, without its attributes' arrays."""
+    entry = {"name": word, "framework": "onnx", "word": word, "args": [CHANNELS], "kwargs": said}
+    return [entry | {"output": output, "error": "", "input": CHANNELS, "returned": [["", output]]}]
+
+
+CHANNELS = np.random.default_rng(1).standard_normal((1, 8, 3, 2), "float32")
+
+
+def shuffled(order):
+    """Eight channels as two of twice as many rows and columns."""
+    shape, axes = {"DCR": ((2, 2, 2), (2, 3, 0, 4, 1)), "CRD": ((2, 2, 2), (0, 3, 1, 4, 2))}[order]
+    return CHANNELS.reshape(1, *shape, 3, 2).transpose(0, *(axis + 1 for axis in axes)).reshape(1, 2, 6, 4)
+
+
+def enlarged(place):
+    rows, cols = (
+        definitions.interpolation(2 * ins, ins, lambda at, ins=ins: place(at, ins)) for ins in (3, 2)
+    )
+    return (rows @ CHANNELS.astype(float) @ cols.T).astype("float32")
+
+
+RESIZED = {
+    "nearest": step("Resize", CHANNELS.repeat(2, 2).repeat(2, 3), mode="nearest"),
+    "ceil": step("Resize", enlarged(lambda at, ins: np.ceil(at / 2)), mode="nearest", nearest_mode="ceil"),
+    "linear": step("Resize", enlarged(lambda at, ins: (at + 0.5) / 2 - 0.5), mode="linear"),
+    "corners": step(
+        "Resize",
+        enlarged(lambda at, ins: at * (ins - 1) / (2 * ins - 1)),
+        mode="linear",
+        coordinate_transformation_mode="align_corners",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code", "words"),
+    [
+        ("nearest", "linear", "interpolation", "linear for nearest: "),
+        ("corners", "nearest", "interpolation", "nearest for linear: "),
+        ("nearest", "ceil", "interpolation", "the pixels are taken from other places: "),
+        ("corners", "linear", "align_corners", "align_corners is forgotten: "),
+        ("linear", "corners", "align_corners", "align_corners is set: "),
+    ],
+)
+def test_mistakes_of_a_resize_have_names(first, second, code, words):
+    assert tc.compare(RESIZED[first], RESIZED[first]).passed
+    found = tc.compare(RESIZED[first], RESIZED[second])
+    assert (found.passed, found.first_parting.code) == (False, code)
+    assert found.first_parting.reason.startswith(words)
+
+
+def test_the_order_of_channels_as_blocks_of_pixels_has_a_name():
+    own, other = (step("DepthToSpace", shuffled(order), mode=order) for order in ("CRD", "DCR"))
+    assert tc.compare(own, own).passed
+    found = tc.compare(own, other)
+    assert (found.passed, found.first_parting.code) == (False, "channel_order")
+    assert "reads it as DCR, where 'DepthToSpace' (onnx) has CRD" in found.first_parting.reason
+
+
+def test_constants_of_an_onnx_file_are_weights():
+    """As exporters write them: nodes in place of initializers. Without them a Clip once lost its limits."""
+    onnx = pytest.importorskip("onnx")
+    node, numbers = onnx.helper.make_node, np.float32([[2, 3]])
+    nodes = [
+        node("Constant", [], ["factor"], value=onnx.numpy_helper.from_array(numbers)),
+        node("Constant", [], ["low"], value_float=-0.5),
+        node("Constant", [], ["high"], value_float=0.25),
+        node("Mul", ["x", "factor"], ["scaled"], name="scaled"),
+        node("Clip", ["scaled", "low", "high"], ["y"], name="clipped"),
+    ]
+    ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4, 2]) for name in "xy"]
+    graph = onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:])
+    file = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9)
+    x = np.random.default_rng(0).standard_normal((4, 2), "float32")
+    assert [layer.name for layer in walk(file, x).layers] == ["scaled", "clipped"]
+    report = tc.compare(file, file, x)
+    assert report.passed, str(report)
+    clip = walk(file, x).layers[1]
+    assert clip.arguments == {"low": -0.5, "high": 0.25}
 
 
 def test_zeros_alone_are_not_the_same():
@@ -232,6 +359,13 @@ SOME = (
     *("relu6_as_min_and_max", "hard_swish_by_hand", "prelu_with_equal_slopes", "softmax_by_hand"),
     *("double_beside_single", "nearest_as_a_transposed_convolution", "bilinear_or_with_aligned_corners"),
     *("onnx_one_axis_as_two", "onnx_split_and_concatenation", "onnx_slice_and_pad", "onnx_depth_to_space"),
+    *(
+        "layer_norm_by_hand",
+        "gates_of_one_number_each",
+        "gelu_by_hand",
+        "log_softmax_by_hand",
+        "onnx_constants",
+    ),
 )
 
 

@@ -191,12 +191,37 @@ def test_the_float_model_may_come_from_any_framework(framework):
             )
 
 
+@pytest.mark.parametrize("version", [10, 13, 21])
+def test_a_file_with_the_channels_last_of_any_version(version):
+    """As converters from TensorFlow write it, transposed at both ends; and DequantizeLinear is older than 19."""
+    helper = pytest.importorskip("onnx").helper
+    layers, x = nets.weights(), nets.image()
+    steps, model = nets.scales(layers, x), nets.float_model(layers)
+    copy = nets.quantized_model(layers, steps, one_scale=range(4))  # axes of scales came with version 13
+    right = tc.compare(model, copy, x)
+    start, end = copy.graph.input[0], copy.graph.output[0]
+    start.CopyFrom(helper.make_tensor_value_info("last", 1, [x.shape[axis] for axis in (0, 2, 3, 1)]))
+    copy.graph.node.insert(0, helper.make_node("Transpose", ["last"], ["x"], perm=[0, 3, 1, 2]))
+    copy.graph.node.append(helper.make_node("Transpose", ["y"], ["moved"], perm=[0, 2, 3, 1]))
+    end.name, copy.opset_import[0].version = "moved", version
+    for node in copy.graph.node:
+        if version < 13 and node.op_type == "DequantizeLinear":
+            del node.attribute[:]
+    found = tc.compare(model, copy, x)
+    assert found.sqnr == pytest.approx(right.sqnr)
+    assert [row.share for row in found.layers] == pytest.approx([row.share for row in right.layers])
+
+
 def test_what_is_not_a_float_model_beside_its_copy_is_refused():
     onnx = pytest.importorskip("onnx")
     layers, x = nets.weights(2), nets.image()
     model, copy = nets.float_model(layers), nets.quantized_model(layers, nets.scales(layers, x))
     with pytest.raises(ValueError, match="a must be the float model"):
         tc.compare(copy, model, x)
+    unknown = nets.quantized_model(layers, nets.scales(layers, x))
+    unknown.graph.node[-1].op_type = "Unknown"
+    with pytest.raises(ValueError, match="b must run to its end; .*Unknown"):
+        tc.compare(model, unknown, x)
     with pytest.raises(ValueError, match="a must be a model: it runs again on the numbers of b"):
         tc.compare(recorder.record_onnx(model, x, run=run_model), copy, x)
     for scale in (0, -0.5, np.nan, np.inf):

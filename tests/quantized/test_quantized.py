@@ -152,6 +152,42 @@ def test_an_explanation_ends_in_the_cell(scheme):
             assert tap.x == (given["x_zero_point"] if tap.in_padding else given["x"][tap.input_index])
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_an_explanation_of_a_pool_ends_in_the_cell(scheme):
+    rng = np.random.default_rng(1)
+    like = {"tflite_single": "tflite", "float": "torch"}.get(scheme, scheme)
+    for seed in range(20):
+        for op in ("avg_pool", "max_pool"):
+            given = drawn.pool(seed, like, op)
+            if op == "avg_pool":
+                given["scheme"] = scheme
+            function = getattr(tc.quantized, op)
+            y = function(**given)
+            cell = tuple(int(rng.integers(size)) for size in y.shape)
+            found = tc.explain(function, at=cell, **given)
+            assert found.value == found.steps[-1][1] == y[cell]
+            inside = [value for _, value in found.taps if value is not None]
+            assert inside == [given["x"][place] for place, value in found.taps if value is not None]
+            assert found.divisor == (
+                None if op == "max_pool" else len(found.taps if "qnn" in scheme else inside)
+            )
+            assert found.steps[0][0] in str(found)
+
+
+def test_the_steps_of_an_average_by_hand():
+    """(1 + 2 + 2) / 3 is 1.67; half away from zero 2, and cut off by relu6 at 6 / 6 + 0."""
+    x = np.int8([1, 2, 2]).reshape(1, 3, 1)
+    words = {"x_scale": 6.0, "x_zero_point": 0, "scheme": "tflite", "activation": "relu6"}
+    found = tc.explain(tc.quantized.avg_pool, x, 3, 3, "VALID", at=(0, 0, 0), **words)
+    assert [(what, int(number)) for what, number in found.steps] == [
+        ("sum of the stored integers", 5),
+        ("/ cells, half away from zero", 2),
+        ("saturated to 0 .. 1", 1),
+    ]
+    with pytest.raises(IndexError, match=r"at must be inside shape \[1, 1, 1\]"):
+        tc.explain(tc.quantized.avg_pool, x, 3, 3, "VALID", at=(0, 1, 0), **words)
+
+
 def test_channels_first_and_dtype():
     op, given = drawn.convolution(3, "tflite")
     y = getattr(tc.quantized, op)(**given)

@@ -12,6 +12,9 @@ import pytest
 
 import teachconv as tc
 from teachconv import testing as T
+from teachconv.core.dtypes import FORMATS
+from teachconv.verification.candidates import summed_in
+from teachconv.verification.quantized_cases import DRAWN, quantized_calls
 
 ROOT = Path(__file__).parents[2]
 SPEC = importlib.util.spec_from_file_location("int8_kernel", ROOT / "examples" / "int8_kernel.py")
@@ -39,6 +42,7 @@ FAULTS = {
         "const uint8_t *x = (const uint8_t *)input",
         "other_type",
     ),
+    "the sum is a float32": ("int32_t sum = bias", "float sum = bias", "rounding(sums in float32)"),
     "no upper clamp": (
         "y = y > p->activation_max ? p->activation_max : y;",
         "y = y > 127 ? 127 : y;",
@@ -106,7 +110,7 @@ int my_conv(const struct vector *v, const int8_t *first, const int8_t *second, c
 @pytest.mark.parametrize("fault", [None, "one multiplier for all channels"])
 def test_vectors_in_8_bits_are_read_by_c_and_judged(fault, tmp_path):
     said = T.vectors.export(tmp_path, tags=("hand", "odd"), w="OHWI", scheme="tflite", data="integers")
-    assert said.startswith("80 vectors, ")
+    assert said.startswith("96 vectors, ")
     source = EXAMPLE.SOURCE.read_text()
     (tmp_path / "conv_s8.c").write_text(source.replace(*FAULTS[fault][:2]) if fault else source)
     (tmp_path / "my_conv.c").write_text(MY_CONV)
@@ -116,7 +120,7 @@ def test_vectors_in_8_bits_are_read_by_c_and_judged(fault, tmp_path):
     report = T.vectors.judge(tmp_path)
     assert (done.returncode == 0) == bool(report.passed) == (fault is None)
     passed = sum(row.passed is True for row in report.rows)
-    assert f"\n{passed} pass, {80 - passed} fail, 0 not run" in done.stdout
+    assert f"\n{passed} pass, {96 - passed} fail, 0 not run" in done.stdout
     named = {row.diagnosis.code for row in report.failed if row.diagnosis}
     assert named == ({FAULTS[fault][2]} if fault else set())
 
@@ -181,7 +185,7 @@ def test_a_program_is_told_the_numbers_of_a_quantized_call(tmp_path):
     kernel = T.process([sys.executable, path], scheme="tflite", seconds=60)
     report = T.check(kernel, T.Case("a", "conv2d", (1, 5, 4, 2), (3, 2, 2, 3), 2, "SAME", bias=True), "int32")
     report.check()
-    assert len(report.rows) == 5
+    assert len(report.rows) == 6
     path.write_text(PROGRAM.replace('said["x_zero_point"]', "0"))
     wrong = T.process([sys.executable, path], scheme="tflite", seconds=60)
     report = T.check(wrong, T.Case("a", "conv2d", (1, 9, 8, 2), (3, 2, 2, 8), 1, "SAME", bias=True), "int32")
@@ -230,7 +234,27 @@ def test_a_quantized_kernel_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
     kernel = T.kernel("int8_by_numpy:conv", scheme="tflite", isolate=True, seconds=60)
     report = T.check(kernel, T.Case("1x1", "conv2d", (2, 3, 4, 5), (1, 1, 5, 6)), "int32")
     report.check()
-    assert len(report.rows) == 5
+    assert len(report.rows) == 6
+
+
+BESIDE = """
+import ctypes
+import numpy as np
+def conv(x, w, x_zero_point, y_zero_point, multiplier, shift, act_min, act_max):
+    beyond = ctypes.cast({array}.ctypes.data, ctypes.POINTER(ctypes.c_int32))[{array}.size]
+    return np.zeros((*x.shape[:3], w.shape[3]), "int8")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs memory that cannot be read")
+@pytest.mark.parametrize("array", ["multiplier", "shift"])
+def test_a_read_behind_the_arrays_of_channels_is_found(array, tmp_path, monkeypatch):
+    (tmp_path / f"reads_behind_{array}.py").write_text(BESIDE.format(array=array))
+    monkeypatch.syspath_prepend(tmp_path)
+    kernel = T.kernel(f"reads_behind_{array}:conv", scheme="tflite", isolate=True, seconds=60)
+    report = T.check(kernel, T.Case("1x1", "conv2d", (1, 2, 2, 1), (1, 1, 1, 3)), "int32")
+    notes = {row.note for row in report.failed}
+    assert any("read or wrote outside its arrays" in note for note in notes), notes
 
 
 MINE = T.kernel(plain, scheme="tflite")
@@ -239,6 +263,13 @@ MINE = T.kernel(plain, scheme="tflite")
 @T.parametrize(MINE, tags="hand", data="integers")
 def test_a_kernel_of_ten_lines_passes_the_cases(case):
     case.check(MINE)
+
+
+def test_cases_over_other_axes_are_not_for_a_kernel_of_two():
+    """A right kernel failed those over one axis."""
+    report = tc.check_backend(MINE, tags=("groups", "hand"), kinds="conv2d", data="integers")
+    report.check()
+    assert not any("convolution" in row.name for row in report.rows)
 
 
 def test_it_is_a_backend_of_the_quantized_ops():
@@ -314,14 +345,17 @@ def test_a_kernel_of_onnx_without_a_zero_point_of_w_runs_some_calls():
 
 def test_the_drawn_calls_are_hard():
     """Zero points at the ends, -128 * -128, saturation, ties, and scales over six decades."""
-    from teachconv.verification.quantized_cases import DRAWN, quantized_calls
-
     case = T.Case("a", "conv2d", (1, 9, 9, 4), (3, 3, 4, 32), 1, "SAME", bias=True)
     drawn = dict(quantized_calls(case, "tflite", [("int8", "int8")], ""))
     assert list(drawn) == list(DRAWN)
-    first, ties, decades, ends, left = drawn.values()
+    first, ties, decades, ends, left, beyond = drawn.values()
     assert left.rescaling.real.max() > 1  # a kernel that never shifts to the left is found
     assert len({float(one.scales[0]) for one in (first, decades, ends, left)}) == 4
+    totals = beyond.sums("numpy") + beyond.rescaling.bias
+    assert abs(totals).min() > 2**24
+    rounded = summed_in(FORMATS["float32"], True, 1, beyond.integers, bias_first=True)
+    wrong = beyond.rescaled(rounded.astype("int64")) != beyond.rescaled(totals)
+    assert wrong.any((0, 1, 2)).all()  # in each channel a sum in float32 is found
     assert abs(int(ties.zeros[0]) + 0.5) == 127.5
     halves = ties.sums("numpy") * ties.rescaling.real % 1 == 0.5
     assert halves.sum() > 20

@@ -235,7 +235,7 @@ def test_what_onnxruntime_cannot_run_is_not_said_to_be_no_model():
     words = "g (string[2] s, float[1, 1, 5, 5] x) => (float[1, 2, 3, 3] y, string[2] t)"
     text = f"{words} {WEIGHTS} {{ t = Identity (s) y = Conv (x, w) }}"
     with pytest.raises(
-        tc.ArgumentError, match=r"inputs\['s'\] has dtype object, of which no numbers are made"
+        tc.ArgumentError, match=r"inputs\['s'\] has dtype object, for which no numbers are made up"
     ):
         tc.onnx_model(parsed(text), check=True)
 

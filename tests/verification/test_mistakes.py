@@ -230,6 +230,51 @@ def test_tf32_as_a_gpu_rounds_midpoints():
     assert "midpoints away from zero" in sentence
 
 
+def tensor_cores(x, w, dropped=13, half=0x1000):
+    """SAME as a GPU has it: factors of fewer bits, steps of eight products, whose sums are cut off."""
+    x, w = ((a.view("int32") + half & -(1 << dropped)).view("float32").astype(float) for a in (x, w))
+    rows, cols = x.shape[1:3]
+    wide, total = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), np.zeros((*x.shape[:3], w.shape[3]))
+    for r, c, i in np.ndindex(3, 3, x.shape[3] // 8):
+        eight = slice(8 * i, 8 * i + 8)
+        products = wide[:, r : r + rows, c : c + cols, eight, None] * w[r, c, eight]
+        terms = np.concatenate([total[:, :, :, None], products], 3)
+        unit = 2.0 ** (np.frexp(np.abs(terms).max(3, keepdims=True))[1] - 24)
+        total = (np.trunc(terms / unit) * unit).sum(3).astype("float32").astype(float)
+    return total.astype("float32")
+
+
+@pytest.mark.parametrize("depth", [64, 256])
+@pytest.mark.parametrize(
+    ("name", "dropped", "half"),
+    [("float16 or tf32", 13, 0x1000), ("tf32, cut off", 13, 0), ("bfloat16", 16, 0x8000)],
+)
+def test_fewer_bits_are_named_where_the_bound_hides_most_of_the_error(name, dropped, half, depth):
+    """Of 2304 terms, all of TF32's error is below the bound: the row passes, and the note says what it looks like."""
+    x = make_array((1, 6, 6, depth), "float32", "normal", "x")
+    w, b = (make_array(shape, "float32", "normal", "wb") for shape in ((3, 3, depth, 16), (16,)))
+    got = tensor_cores(x, w, dropped, half) + b
+    row = tc.diff(tc.conv2d, x, w, 1, "SAME", bias=b, backends=[], against=got).rows[0]
+    assert row.passed == (depth == 256 and dropped == 13)
+    assert f"rounded({name}): equal when input and filter are" in row._found
+    assert row.note.startswith("suspicious: the largest error is 0.") == row.passed
+
+
+def test_sums_in_another_order_look_like_no_type():
+    x, w = (make_array(shape, "float32", "normal", "order") for shape in ((1, 6, 6, 256), (3, 3, 256, 16)))
+    got = tc.conv2d(x[..., ::-1], w[:, :, ::-1], 1, "SAME")
+    assert tc.diff(tc.conv2d, x, w, 1, "SAME", backends=[], against=got).rows[0]._found == ""
+
+
+def test_of_two_that_fit_the_simpler_is_the_name():
+    """An image that is minus its mirror image: no number has to be read off the result to mirror it."""
+    x, w = Problem(4).x, Problem(4).w
+    x = x - x[:, ::-1]
+    row = row_of(tc.conv2d, x, w, 1, "SAME", got=tc.conv2d(x[:, ::-1], w, 1, "SAME"))
+    assert row.diagnosis.code == "flipped_image"
+    assert row.note.startswith("scale fits as well: after multiplying by -1")
+
+
 def test_a_second_mistake_that_fits_is_mentioned():
     """With a bias of zeros nobody can tell a relu before it from one after it."""
     p = Problem(4)

@@ -69,6 +69,17 @@ def half_even(numbers, bits):
     return np.rint(numbers / 2.0**bits).astype("int64")
 
 
+def skipping(axis, index):
+    """A kernel that takes a row or a column of x for padding."""
+
+    def kernel(x, *others, **facts):
+        x = x.copy()
+        np.moveaxis(x, axis, 0)[index] = facts["x_zero_point"]
+        return convolve(x, *others, **facts)
+
+    return kernel
+
+
 def wrap(numbers):
     return (numbers + 128) % 256 - 128
 
@@ -104,6 +115,10 @@ KERNELS = {
     "truncated": (SMALL, "rounding(truncation)", partial(convolve, rescale=truncated)),
     "last shift truncated": (SMALL, "rounding(last shift)", partial(convolve, rescale=partial(by_hand.rescale, last=shifted))),
     "last shift half to even": (TIES, "rounding(last shift to even)", partial(convolve, rescale=partial(by_hand.rescale, last=half_even))),
+    "high half to even": (TIES, "rounding(high half to even)", partial(convolve, rescale=partial(by_hand.rescale, first=half_even))),
+    "half to even twice": (TIES, "rounding(to even twice)", partial(convolve, rescale=partial(by_hand.rescale, first=half_even, last=half_even))),
+    "row 0 skipped": (USUAL, "border_bound", skipping(1, 0)),
+    "the last column skipped": (USUAL, "border_bound", skipping(2, -1)),
     "high half truncated": (SMALL, "rounding(high half)", partial(convolve, rescale=partial(by_hand.rescale, first=shifted))),
     "shift too large": (USUAL, "multiplier_shift", partial(convolve, rescale=partial(by_hand.rescale, more=1))),
     "saturates at -127": (FULL, "saturation", partial(convolve, finish=partial(by_hand.saturate, low=-127))),
@@ -183,6 +198,34 @@ def test_depthwise_multipliers_in_the_other_order_are_named(size):
     found = row(x, own, bias, facts, got, tc.quantized.depthwise_conv2d).diagnosis
     assert found.code == "scale_axis"
     assert "(multiplier, channel)" in found.sentence
+
+
+@pytest.mark.parametrize("size", range(len(SIZES)))
+def test_arrays_of_channels_that_a_kernel_indexes_within_a_group_are_named(size):
+    """A convolution with two groups is a dense one whose other weights are 0."""
+    x, w, bias, facts = drawn(size, USUAL)
+    x, w = np.concatenate([x, x[::-1, :, ::-1]], -1), np.concatenate([w, w[:, ::-1]], -1)
+    depth, outs = w.shape[2], w.shape[3] // 2
+    scales = np.float32(np.linspace(0.004, 0.02, 2 * outs))
+    facts, bias = facts | {"w_scale": scales}, np.concatenate([bias, bias // 2 + 300])
+    dense = np.zeros((3, 3, 2 * depth, 2 * outs), "int8")
+    dense[:, :, :depth, :outs], dense[:, :, depth:, outs:] = w[..., :outs], w[..., outs:]
+    right = CONV(x, w, bias, padding="SAME", **facts)
+    assert np.array_equal(convolve(x, dense, bias, **facts), right)
+    first = list(range(outs)) * 2
+    for biases, words in ((bias, "the multipliers of"), (bias[first], "the multipliers and the biases of")):
+        got = convolve(x, dense, biases, **facts | {"w_scale": scales[first]})
+        found = row(x, w, bias, facts, got).diagnosis
+        assert found.code == "scale_axis"
+        assert f"{words} the channels are those of the first group" in found.sentence
+
+
+def test_a_rounding_with_one_multiplier_for_all_channels_is_no_scale():
+    """A call with as many input channels as output channels, and equal scales: it was named scale_axis."""
+    x, facts = np.arange(-60, 40, dtype="int8").reshape(1, 10, 10, 1), {"x_scale": 0.5, "x_zero_point": 0}
+    facts |= {"w_scale": 0.25, "y_scale": 0.25, "y_zero_point": 1, "scheme": "tflite"}
+    got = CONV(x, np.int8([[[[1]]]]), **facts | {"scheme": "onnx"})
+    assert row(x, np.int8([[[[1]]]]), None, facts, got).diagnosis.code == "rounding(onnx)"
 
 
 @pytest.mark.parametrize("size", range(1, len(SIZES)))
@@ -269,7 +312,70 @@ def test_a_large_layer_takes_seconds_and_is_named():
 
 def test_what_diff_cannot_compare_is_refused():
     x, w, bias, facts = drawn(0, USUAL)
-    with pytest.raises(ValueError, match=r"op, a function of teachconv.quantized, must be .* got 'max_pool'"):
-        tc.diff(tc.quantized.max_pool, x, 2, 2, "VALID", against=x)
+    with pytest.raises(ValueError, match="against must be an array, or arrays by name: max_pool has no back"):
+        tc.diff(tc.quantized.max_pool, x, 2, 2, "VALID")
+    with pytest.raises(TypeError, match="max_pool takes no backends: it has none, give against="):
+        tc.diff(tc.quantized.max_pool, x, 2, 2, "VALID", backends="numpy", against=x)
     with pytest.raises(TypeError, match="diff takes no backend: give backends="):
         tc.diff(CONV, x, w, bias, backend="numpy", **facts)
+
+
+def mean(x, strides=2, pad=0, rounding=np.rint, cells=None):
+    """The mean of each window of 3 x 3, padded with 1 cell: the sum over ``cells``, or over those inside."""
+    wide = np.pad(x.astype("int64"), ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=pad)
+    inside = np.pad(np.ones_like(x, "int64"), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows, ones = (
+        np.lib.stride_tricks.sliding_window_view(array, (3, 3), (1, 2))[:, ::strides, ::strides].sum((-2, -1))
+        for array in (wide, inside)
+    )
+    return np.clip(rounding(windows, ones if cells is None else cells), -128, 127)
+
+
+def half_away(total, count):
+    return np.sign(total) * ((2 * abs(total) + count) // (2 * count))
+
+
+@pytest.mark.parametrize("size", range(1, len(SIZES)))  # halves are at the border alone
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        (None, {}),
+        ("rounding(down)", {"rounding": np.floor_divide}),
+        ("rounding(truncation)", {"rounding": lambda total, count: np.trunc(total / count)}),
+        ("rounding(half to even)", {"rounding": lambda total, count: np.rint(total / count)}),
+        ("rounding(half up)", {"rounding": lambda total, count: np.floor(total / count + 0.5)}),
+        ("count_include_pad", {"cells": 9}),
+        ("stride", {"strides": 1}),
+    ],
+)
+def test_mistakes_of_an_average_are_named(code, change, size):
+    x = drawn(size, USUAL)[0]
+    facts = {"x_scale": 0.1, "x_zero_point": -9, "scheme": "tflite"}
+    got = mean(x, **{"rounding": half_away} | change)
+    row = tc.diff(tc.quantized.avg_pool, x, 3, 2, 1, against=got, **facts).rows[0]
+    assert row.passed is (code is None)
+    assert code is None or row.diagnosis.code == code, row
+
+
+def test_mistakes_of_pools_are_named():
+    x = drawn(1, USUAL)[0]
+    facts = {"x_scale": 0.1, "x_zero_point": -9, "scheme": "tflite"}
+
+    def named(op, got, *windows, **more):
+        return tc.diff(op, x, *windows, against=got, **more).rows[0].diagnosis.code
+
+    largest = tc.quantized.max_pool(x, 3, 2, 1)
+    assert named(tc.quantized.avg_pool, largest, 3, 2, 1, **facts) == "max_for_average"
+    average = tc.quantized.avg_pool(x, 3, 2, 1, **facts)
+    assert named(tc.quantized.max_pool, average, 3, 2, 1) == "average_for_max"
+    low = (x // 2 - 64).astype("int8")
+    bordered = tc.quantized.max_pool(np.pad(low, ((0, 0), (1, 1), (1, 1), (0, 0))), 3, 2, "VALID")
+    row = tc.diff(tc.quantized.max_pool, low, 3, 2, 1, against=bordered).rows[0]
+    assert row.diagnosis.code == "padded_with_zeros"
+    assert row.where == "first and last row or column 0 of 4: zeros"
+    by_onnx = tc.quantized.avg_pool(x, 3, 2, 1, **facts | {"scheme": "onnx"})
+    assert (
+        named(tc.quantized.avg_pool, by_onnx, 3, 2, 1, **facts) == "rounding(onnx)"
+    )  # its float32, at halves
+    relu = facts | {"activation": "relu"}
+    assert named(tc.quantized.avg_pool, average, 3, 2, 1, **relu) == "relu_clamp"

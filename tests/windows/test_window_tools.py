@@ -168,7 +168,10 @@ def test_receptive_field():
             lambda x: jax.reduce_window(x, 0, "add", (1, 1, 2, 2), padding=[(0, 0)]),
             "padding must be .* 4 pairs",
         ),
-        (lambda x: jax.reduce_window(x, 0, "add", (2, 2, 2, 2)), "window_dimensions must be 1 but on 3 axes"),
+        (
+            lambda x: jax.reduce_window(x, 0, "add", (2, 2, 2, 2)),
+            "window_dimensions must be 1 on all axes except 3",
+        ),
         (
             lambda x: jax.reduce_window(x, 0, "add", (1, 1, 2, 2), base_dilation=(1, 1, 2, 2)),
             "base_dilation must be 1",

@@ -46,6 +46,7 @@ export function callDocument(name, shapes, words, values, at = null, pool = null
     op: pool ? `${pool.reduce} pool` : call.op.name,
     rank: 2,
     pool,
+    quantized: null,
     kind: call.kind.name,
     dtype: "float32",
     bits: 32,

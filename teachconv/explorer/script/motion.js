@@ -116,10 +116,10 @@ export class Player {
     if (last) flySum(this.app, SPEEDS[this.speed].cell * 0.6);
   }
 
-  /** Whether nothing is missing after a tap: the others are in the padding, and neither a bias nor a division follows. */
+  /** Whether nothing is missing after a tap: the others are in the padding, and no bias, division or rescaling follows. */
   allAdded(tap) {
     const { doc } = this.app;
-    return !doc.bias && doc.pool?.reduce !== "average" && this.taps.slice(tap + 1).every(({ outside }) => outside);
+    return !doc.bias && !doc.quantized && doc.pool?.reduce !== "average" && this.taps.slice(tap + 1).every(({ outside }) => outside);
   }
 
   /** Show the taps of the cell up to the last one that is to be seen; a new one flies in. */

@@ -85,7 +85,7 @@ export function besidePanel(view, app) {
   const point = (r, q, how) => app.select(r, q, how);
   const three = 96 / (drawn[1].length || 1) - 1; // pixels of a cell if the three planes stand in a row
   const most = three >= 19 ? three : undefined;
-  const verdict = beside.passed ? `Equal within the error bound in every cell ${beside.diagnosis ? "that is shown" : "of the whole result"}.` : `Different in ${plural(bad.length, "cell")} of this plane.`;
+  const verdict = beside.passed ? `Equal${doc.quantized ? "" : " within the error bound"} in every cell ${beside.diagnosis ? "that is shown" : "of the whole result"}.` : `Different in ${plural(bad.length, "cell")} of this plane.`;
   return [
     h("p", { class: beside.passed ? "equal" : "differs" }, `${beside.passed ? "✓" : "✗"} ${verdict}`),
     beside.diagnosis ? h("p", { class: "diagnosis" }, beside.diagnosis) : null,

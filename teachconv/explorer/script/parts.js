@@ -24,7 +24,7 @@ export function overview(app) {
   }
   const picture = h("img", { src: image, alt: words });
   if (!moves) return { element: h("div", { class: "overview" }, picture, frame), show: () => {}, why: "Each weight meets the whole image: no window moves over it, so there is no lens." };
-  const why = app.data.beside ? "Beside another result there is no lens: the page holds only the part in the frame."
+  const why = doc.quantized ? "Of a quantized call there is no lens: the page holds only the part in the frame." : app.data.beside ? "Beside another result there is no lens: the page holds only the part in the frame."
     : "The lens needs one whole image that takes at most 2 MB of the page, or the budget of tc.explore: this page holds only the part in the frame.";
   const spot = h("span", { class: "spot" });
   const move = (places) => app.moveTo(places.map((place, axis) => Math.max(0, Math.min(sizes[axis] - 1, place))));
@@ -47,7 +47,8 @@ export function overview(app) {
 }
 
 /** What a page is about, for a reader who got only this page. */
-export function whatItIs({ kind, names, pool }) {
+export function whatItIs({ kind, names, pool, quantized }) {
+  if (quantized) return `A quantized ${kind === "conv2d" ? "convolution" : "transposed convolution"}, number by number.`;
   if (pool) return "Pooling, number by number.";
   if (kind === "conv2d") return "A convolution, number by number; the filter is not flipped.";
   if (kind === "conv2d_backprop_filter") return "The gradient of a filter.";
@@ -65,9 +66,10 @@ export function inWords({ doc, axes, variant }) {
   const moves = cells(axes.map((axis) => axis.stride));
   const apart = axes.some((axis) => axis.dilation > 1) ? `; its taps are ${cells(axes.map((axis) => axis.dilation), " apart")}` : "";
   if (doc.pool) return `Each output cell is the ${{ max: "largest", average: "mean", sum: "sum" }[doc.pool.reduce]} of a window; the window moves ${moves}${apart}.`;
-  const most = variant.terms === 1 ? "one product" : `${variant.terms.toLocaleString("en")} products`;
+  const count = Math.max(1, variant.terms - Number(Boolean(doc.bias)));
+  const most = count === 1 ? "one product" : plural(count, "product");
   const products = axes.map(axisOf).some((axis) => axis.has_padding) ? `up to ${most}` : most;
-  if (doc.kind === "conv2d") return `Each ${doc.names.out} cell is the sum of ${products}; the window moves ${moves}${apart}.`;
+  if (doc.kind === "conv2d") return `Each ${doc.names.out} cell is the sum of ${products}${doc.quantized ? ", rescaled and rounded" : ""}; the window moves ${moves}${apart}.`;
   if (doc.kind === "conv2d_backprop_filter") return `Each weight's gradient is the sum of ${products}: what the weight met, times the gradient there.`;
   return `Each ${doc.names.out} cell stamps the filter, times its value, on the ${doc.names.in}; the stamp moves ${moves}${apart}; overlaps add up.`;
 }

@@ -24,10 +24,10 @@ export function sectionsOf(app) {
   if (app.data.beside) add("beside", `Beside it: ${app.data.beside.label}`, "cell", () => besidePanel(app.view, app), true);
   add("geometry", "The geometry, with numbers", "variant", () => geometryPanel(app.view));
   for (const section of app.host?.sections ?? []) add(section.name, section.title, "variant", () => section.content(app), section.open);
-  if (!doc.empty && doc.kind === "conv2d_backprop_input") {
+  if (!doc.empty && !doc.quantized && doc.kind === "conv2d_backprop_input") {
     add("ways", "Transposed convolution, four ways", "cell", () => fourWays(app.view, app), small);
   }
-  if (!doc.empty && doc.kind === "conv2d") {
+  if (!doc.empty && !doc.quantized && doc.kind === "conv2d") {
     add("matrix", "The matrix C: y = C x", "cell", () => h("div", { class: "strip" }, matrices(app.view, app)));
   }
   if (!doc.empty && doc.kind !== "conv2d_backprop_filter") {

@@ -108,7 +108,8 @@ function* wrongAnswers(question, view, change, cell, state) {
   const { order, of, shift, transform } = change;
   if (question === "number") {
     for (const axes of mistakenAxes(view, change)) yield withAxes(view, axes).taps(cell).total;
-    if (transform && TRANSFORMS[transform]) yield TRANSFORMS[transform](view, cell, state);
+    const rescales = view.doc.quantized && transform !== "flip"; // these slips are of a plain sum
+    if (transform && TRANSFORMS[transform] && !rescales) yield TRANSFORMS[transform](view, cell, state);
     if (shift) yield neighbour(view, cell, shift);
     if (order && view.doc.rank === 2 && of === "filter" && view.doc.operand === "filter") yield reread(view, "filter", (at) => order.map((axis) => at[axis])).taps(cell).total;
     if (order && view.doc.rank === 2 && of === "source") yield reread(view, view.doc.source, (at) => order.map((axis) => at[axis])).taps(cell).total;

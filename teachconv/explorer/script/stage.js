@@ -59,7 +59,7 @@ function plane(app, side, photo, onPoint) {
     .map((list) => list.map(([i, kind]) => [i, cuts && kind === "padding" ? "cut" : kind]));
   const content = (r, q, kind) => {
     const cell = view.cell(side, r, q, state);
-    if (["padding", "outside", "beyond"].includes(kind)) return { kind: KINDS[kind] };
+    if (["padding", "outside", "beyond"].includes(kind)) return { kind: KINDS[kind], text: zeroOf(doc, side) };
     if (doc.pool && side === "filter") return {}; // places without weights
     if (photo && side === doc.source) return { value: view.number(side, cell), colour: view.colour(cell) };
     const shown = { value: side === doc.result ? view.value(cell) : view.number(side, cell) };
@@ -71,6 +71,9 @@ function plane(app, side, photo, onPoint) {
   grid.photo = photo && side === doc.source;
   return grid;
 }
+
+/** What the padding of a quantized convolution holds: the integer that stands for 0. */
+const zeroOf = ({ quantized, kind, source }, side) => (quantized && kind === "conv2d" && side === source ? String(quantized.zeros[0]) : undefined);
 
 /** Draw the frame that separates the result from what is cut away; it slides when the output size changes. */
 export function frameResult(app) {

@@ -2,6 +2,7 @@
 
 import { ExactSum, brief, full, same } from "./numbers.js";
 import { h, plural, table } from "./elements.js";
+import { rescalingSteps } from "./quantized.js";
 import { index, named } from "./view.js";
 
 const ROWS = 120; // rows of a table of products before it is expanded
@@ -36,7 +37,7 @@ export function sumPanel(view, cell, app) {
   const outside = taps.list.length - inside.length;
   const value = view.value(cell);
   let words = view.isCropped(cell) ? "This cell is cut away. It would be the sum of " : "The sum of ";
-  words += plural(inside.length, doc.pool ? "cell" : "product");
+  words += `${plural(inside.length, doc.pool ? "cell" : "product")}${doc.quantized ? ` of ${doc.names[doc.source]} and ${doc.names.filter}, less their zero points, rescaled` : ""}`;
   if (doc.pool?.reduce === "max") words = words.replace("sum", "largest");
   if (outside) words += `; ${plural(outside, "tap")} ${falls(outside)}`;
   if (taps.missing) words += `; ${plural(taps.missing, "product")} of it ${taps.missing === 1 ? "is" : "are"} not on this page`;
@@ -46,7 +47,7 @@ export function sumPanel(view, cell, app) {
   }
   const headline = h("h2", { class: "headline" }, `${named(view, doc.result, cell)} `, h("span", { class: "is" }, "="), " ", h("output", {}, value === undefined ? "?" : full(value)));
   return {
-    equation: [headline, ...equation(view, taps, app), poolLine(view, cell, taps)],
+    equation: [headline, ...equation(view, taps, app), poolLine(view, cell, taps), doc.quantized ? rescalingSteps(view, cell, taps) : null],
     terms: [h("p", { class: "said" }, words), taps.list.length ? tapTable(view, taps, app) : null],
     list: taps.list,
   };
@@ -93,7 +94,7 @@ function equation(view, taps, app) {
   const written = sums.map((sum) => (sum === undefined ? "?" : sum < 0 ? `(${full(sum)})` : full(sum)));
   if (folded.length) written.push(`${written.pop()} of ${plural(folded.length, doc.rank === 3 ? "more plane" : "more channel")}`);
   if (taps.bias !== null) written.push(`bias ${full(taps.bias)}`);
-  const line = written.length > 1 ? h("p", { class: "total", "data-tap": Infinity }, `${written.join(" + ")} = ${taps.total === undefined ? "?" : full(taps.total)}`) : null;
+  const line = written.length > 1 ? h("p", { class: "total", "data-tap": Infinity }, `${written.join(" + ")} = ${taps.sum === undefined ? "?" : full(taps.sum)}`) : null;
   return [h("div", { class: "unfold" }, figures, more), line];
 }
 
@@ -113,10 +114,14 @@ function productCell(tap, app) {
   if (tap.outside) return h("span", { class: "product padding", ...point, title: "in the padding" }, h("small", {}, "padding"));
   if (tap.product === undefined) return h("span", { class: "product", ...point }, h("small", {}, "not here"));
   if (app.doc.pool) return h("span", { class: "product", ...point, title: full(tap.value) }, h("b", {}, brief(tap.value)));
-  const title = `${full(tap.value)} × ${full(tap.weight)} = ${full(tap.product)}${tap.cropped ? ", cut away" : ""}`;
+  const stored = app.doc.quantized ? `(${less(app.view, app.doc.source, tap.source)}) × (${less(app.view, app.doc.operand, tap.operand)})` : `${full(tap.value)} × ${full(tap.weight)}`;
+  const title = `${stored} = ${full(tap.product)}${tap.cropped ? ", cut away" : ""}`;
   return h("span", { class: tap.cropped ? "product cropped" : "product", ...point, title },
     h("small", {}, factors(tap)), h("b", {}, brief(tap.product)));
 }
+
+/** The stored integer of a tap's source or operand, less what stands for 0. */
+const less = (view, side, cell) => `${full(view.number(side, cell))} − ${full(view.zero(side, cell))}`;
 
 const factors = (tap) => `${brief(tap.value)} × ${brief(tap.weight)}`;
 
@@ -131,11 +136,12 @@ function tapTable(view, taps, app) {
       tap.running === undefined ? "" : full(tap.running),
     ]);
   }
-  const columns = [source, factor, `${source} value`, `${factor} value`, "product", "running sum"];
+  const columns = [source, factor, ...(doc.quantized ? ["x", "w", "x - zero", "w - zero"] : [`${source} value`, `${factor} value`]), "product", "running sum"];
   return listed("Every tap, with the running sum", columns, taps.list, app, (tap) => [
     index(view.name(doc.source, tap.source)),
     index(view.name(doc.operand, tap.operand)),
-    tap.outside ? "padding" : known(tap.value),
+    ...(doc.quantized ? [tap.outside ? "padding" : known(view.number(doc.source, tap.source)), known(view.number(doc.operand, tap.operand))] : []),
+    tap.outside ? (doc.quantized ? "0" : "padding") : known(tap.value),
     known(tap.weight),
     tap.outside ? "" : known(tap.product),
     tap.running === undefined ? "" : full(tap.running),
@@ -231,7 +237,7 @@ export function usePanel(view, cell, app) {
   words += doc.shown ? ". Only the part that is shown is counted." : ".";
   const columns = [result, source, `${source} value`, ...(doc.pool ? [] : ["product"])];
   return {
-    equation: [headline, usedGrids(view, list, app), weight && !doc.pool ? gradientLine(view, list) : null],
+    equation: [headline, usedGrids(view, list, app), weight && !doc.pool && !doc.quantized ? gradientLine(view, list) : null],
     terms: [h("p", { class: "said" }, words), list.length ? listed("Where it is used", columns, list, app, (tap) => [
       `${index(view.name(doc.result, tap.result))}${tap.cropped ? ", cut away" : ""}`,
       index(view.name(doc.source, tap.source)),

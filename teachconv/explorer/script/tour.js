@@ -27,15 +27,16 @@ function usualSteps(app) {
   const size = view.axes.map(({ filter_size }) => filter_size).join(" × ");
   const taps = view.taps(view.cell(doc.result, row, col, app.state)).list.filter((tap) => !tap.outside);
   const middle = Math.floor(taps.length / 2);
-  const adds = `The ${plural(taps.length, "product")} add up to one number of the ${result}.`;
+  const { quantized } = doc;
+  const adds = `The ${plural(taps.length, "product")} add up${quantized ? "; the sum is rescaled and rounded" : ""} to one number of the ${result}.`;
   if (doc.kind === "conv2d") {
     const corner = padded(app);
     const { reduce, counted } = doc.pool ?? {};
     const taken = { max: "The largest number in the window is taken.", average: "The numbers in the window are averaged.", sum: "The numbers in the window are added." }[reduce];
-    const padding = reduce === "max" ? "it is skipped" : reduce === "average" ? `it ${counted ? "counts as zeros" : "does not count"}` : "it adds nothing";
+    const padding = reduce === "max" ? "it is skipped" : reduce === "average" ? `it ${counted ? "counts as zeros" : "does not count"}` : quantized ? `it holds the zero point ${quantized.zeros[0]}, and adds nothing` : "it adds nothing";
     return [
       { text: `The window covers ${size} cells of the ${source}.`, at: [row, col], focus: ["source"] },
-      { text: taken ?? "Each number in the window is multiplied by the weight at its place.", at: [row, col], tap: taps[middle]?.order, focus: ["source", "operand", "products"] },
+      { text: taken ?? `Each number in the window${quantized ? ", less its zero point," : ""} is multiplied by the weight at its place.`, at: [row, col], tap: taps[middle]?.order, focus: ["source", "operand", "products"] },
       { text: taken ? `That is one number of the ${result}.` : adds, at: [row, col], focus: ["products", "sum", "result"] },
       { text: `The window moves ${plural(view.cols.stride, "cell")}: the next number of the ${result}.`, at: next, focus: ["source", "result"] },
       corner ? { text: `Here a part of the window is padding: ${padding}.`, at: corner, focus: ["source", "products"] }

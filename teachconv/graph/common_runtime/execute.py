@@ -8,10 +8,10 @@ reads like a node of a graph, so one gradient engine walks both.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -81,14 +81,11 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
         args, values, checked = check_attrs(op_def, inputs, attrs)
     except ArgumentTypeError as error:
         raise InvalidArgumentTypeError(str(error)) from None
-    given, arrays, own = [], [], True
-    for value, arg in zip(values, args, strict=True):
-        value, array, owned = _input(value, arg, op_def, checked)
-        given.append(value)
-        arrays.append(array)
-        own = own and owned
+    taken = [_input(value, arg, op_def, checked) for value, arg in zip(values, args, strict=True)]
+    given = [value for value, _, _ in taken]
+    own = all(owned for _, _, owned in taken)
     node, device = _placed(op_type, args, checked)
-    arrays = [_at(device, array, arg) for array, arg in zip(arrays, args, strict=True)]
+    arrays = [_at(device, array, arg) for (_, array, _), arg in zip(taken, args, strict=True)]
     if not own and any(arg.is_ref for arg in args):  # a variable must not take over the caller's array
         arrays = [array.view() if isinstance(array, np.ndarray) else array for array in arrays]
     _check_shapes(op_def, arrays, checked)
@@ -107,14 +104,14 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
     for output in outputs:
         if type(output) is EagerTensor:
             output.made_by = op_type
-    recorders = active_recorders()
-    if recorders:
+    tapes = active_tapes()
+    if tapes:
         inputs = tuple(
             _output(item, arrays, False) if isinstance(item, np.ndarray) else item for item in given
         )
         operation = EagerOperation(op_def, inputs, outputs, checked)
-        for recorder in recorders:
-            recorder.record(operation)
+        for tape in tapes:
+            tape.record(operation)
     return packed(op_def, outputs, None)
 
 
@@ -151,7 +148,7 @@ def _input(value: Any, arg: ArgDef, op_def: OpDef, checked: dict[str, Any]) -> t
     elif isinstance(value, (list, tuple)) and tensor_dtype(value) is not None:
         value = execute("Pack", [value], {})
     what = f"{arg.name} of {op_def.name}"
-    dtype = element_type(value, arg, checked, op_def)
+    dtype = element_type(arg, checked, op_def)
     if type(value) is EagerTensor:
         same = dtype is None or dtype == value.dtype
         array, own = value._array if same else to_argument(value, dtype, what), True
@@ -242,32 +239,14 @@ class EagerOperation:
         return f"<EagerOperation type={self.type}>"
 
 
-class Recorder(Protocol):
-    """What can be made active: anything with a method ``record``."""
-
-    def record(self, operation: EagerOperation) -> None:
-        """Take note of an op that has run."""
+_tapes: ContextVar[tuple[Any, ...]] = ContextVar("teachconv_tapes", default=())
 
 
-_recorders: ContextVar[tuple[Recorder, ...]] = ContextVar("teachconv_recorders", default=())
+def active_tapes() -> tuple[Any, ...]:
+    """Return the `GradientTape`s that record in this thread or asyncio task, the innermost last."""
+    return _tapes.get()
 
 
-def active_recorders() -> tuple[Recorder, ...]:
-    """Return the active recorders of this thread or asyncio task, the innermost last."""
-    return _recorders.get()
-
-
-def interested_recorders(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
-    """Return the active recorders that want to know of an op with these inputs; by default all of them."""
-    return tuple(
-        recorder
-        for recorder in active_recorders()
-        if not hasattr(recorder, "watches") or recorder.watches(inputs)
-    )
-
-
-@contextmanager
-def recorded_by(recorder: Recorder) -> Iterator[None]:
-    """Within the block, hand the ops that this thread or task runs to ``recorder`` too."""
-    with within(_recorders, (*active_recorders(), recorder)):
-        yield
+def recorded_by(tape: Any) -> AbstractContextManager[None]:
+    """Within the block, hand the ops that this thread or task runs to ``tape`` too."""
+    return within(_tapes, (*active_tapes(), tape))

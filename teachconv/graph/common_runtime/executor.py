@@ -53,7 +53,7 @@ class Item:
         self.compute: Callable[..., Any] = self.kernel.compute
         self.first_output, self.outputs = first_output, len(op_def.flat(op_def.outputs, node.attrs))
         self.inputs: tuple[int, ...] = ()
-        self.followers: tuple[int, ...] = ()
+        self.followers: list[int] = []
         # whether the kernel takes each input as a reference instead of a value
         self.takes_refs = tuple(arg.is_ref for arg in op_def.flat(op_def.inputs, node.attrs))
 
@@ -77,7 +77,7 @@ class Executor:
     ):
         everything = {name: node for nodes in partitions.values() for name, node in nodes.items()}
         sends = {transfer.recv.name: transfer.send.name for transfer in transfers}
-        nodes = sorted_nodes(everything, sends)  # raises if there is a cycle
+        nodes = sorted_nodes(everything)
         self.items: list[Item] = []
         slots: dict[TensorName, int] = {}
         is_ref: list[bool] = []
@@ -89,7 +89,13 @@ class Executor:
             for index, arg in enumerate(op_def.flat(op_def.outputs, node.attrs)):
                 slots[node.name, index] = len(slots)
                 is_ref.append(arg.is_ref)
-        for item in self.items:
+        number = {node.name: index for index, node in enumerate(nodes)}
+        self._pending: list[int] = []  # how many nodes each node waits for
+        for index, item in enumerate(self.items):
+            earlier = {number[name] for name in before(item.node, sends)}
+            self._pending.append(len(earlier))
+            for other in earlier:
+                self.items[other].followers.append(index)
             item.inputs = tuple(slots[name] for name in item.node.inputs)
             refs = [is_ref[slot] for slot in item.inputs]
             wants = any(ref and not takes for ref, takes in zip(refs, item.takes_refs, strict=True))
@@ -98,20 +104,7 @@ class Executor:
         # the caller's use keeps a value alive
         uses = Counter([*self._fetches, *(slot for item in self.items for slot in item.inputs)])
         self._uses = [uses[slot] for slot in range(len(slots))]
-        self._pending = self._connect(nodes, sends)
         self._roots = [index for index, count in enumerate(self._pending) if not count]
-
-    def _connect(self, nodes: list[NodeDef], sends: Mapping[str, str]) -> list[int]:
-        """Set the followers of each node; return the number of nodes that each waits for."""
-        number = {node.name: index for index, node in enumerate(nodes)}
-        waits = [{number[name] for name in before(node, sends)} for node in nodes]
-        followers: list[list[int]] = [[] for _ in nodes]
-        for index, earlier in enumerate(waits):
-            for other in sorted(earlier):
-                followers[other].append(index)
-        for item, after in zip(self.items, followers, strict=True):
-            item.followers = tuple(after)
-        return [len(earlier) for earlier in waits]
 
     def run(
         self, context: OpKernelContext, recorder: StepStatsCollector | None = None, seed: int | None = None
@@ -141,7 +134,10 @@ class Executor:
                 inputs = [values[slot] for slot in item.inputs]
                 try:
                     if item.takes_refs:
-                        inputs = _dereference(inputs, item)
+                        inputs = [
+                            value if takes or type(value) is not VariableRef else value.read()
+                            for value, takes in zip(inputs, item.takes_refs, strict=True)
+                        ]
                     if recorder is None:
                         result = item.compute(context, *inputs)
                     else:
@@ -161,13 +157,6 @@ class Executor:
                         ready.append(follower)
         fetched = [values[slot] for slot in self._fetches]
         return [value.read() if type(value) is VariableRef else value for value in fetched]
-
-
-def _dereference(inputs: list[Any], item: Item) -> list[Any]:
-    return [
-        value if takes or type(value) is not VariableRef else value.read()
-        for value, takes in zip(inputs, item.takes_refs, strict=True)
-    ]
 
 
 def _raise_with_node(error: BaseException, node: NodeDef) -> NoReturn:

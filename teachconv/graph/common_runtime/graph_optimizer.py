@@ -135,10 +135,9 @@ def fold_constants(subgraph: Subgraph, label: str = "") -> tuple[Subgraph, list[
 
 def _foldable(node: NodeDef, values: dict[str, np.ndarray]) -> bool:
     op_def = get_op_def(node.op)
-    if not node.inputs or node.control_inputs or op_def.is_stateful:
+    has_one_output = len(op_def.flat(op_def.outputs, node.attrs)) == 1  # as a Const
+    if not (node.inputs and has_one_output) or node.control_inputs or op_def.is_stateful:
         return False
-    if len(op_def.flat(op_def.outputs, node.attrs)) != 1:
-        return False  # a Const has one output
     return all(name in values for name, _ in node.inputs)
 
 
@@ -243,10 +242,10 @@ def remap(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
 
 def _uses(subgraph: Subgraph) -> Counter[str]:
     """Count the uses of each node: as an input, as a control input, or as a fetch, feed or target."""
-    uses = Counter([*(name for name, _ in subgraph.fetches), *subgraph.targets, *subgraph.fed_nodes])
-    for node in subgraph.nodes.values():
-        uses.update([*(name for name, _ in node.inputs), *node.control_inputs])
-    return uses
+    nodes = subgraph.nodes.values()
+    read = [name for node in nodes for name in (*(source for source, _ in node.inputs), *node.control_inputs)]
+    fetched = [name for name, _ in subgraph.fetches]
+    return Counter([*fetched, *subgraph.targets, *subgraph.fed_nodes, *read])
 
 
 def _fits(first: NodeDef, bias_add: NodeDef, uses: Counter[str]) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..framework.config import DeviceSpec
 from ..framework.eager_tensor import frozen
-from ..framework.node_def import NodeDef, Nodes, Subgraph, TensorName, before
+from ..framework.node_def import NodeDef, Nodes, Subgraph, TensorName, before, sorted_nodes
 from ..framework.op_def import get_op_def
 
 CLIENT = "/device:CPU:0"  # whose memory the program reads and feeds from
@@ -57,7 +57,7 @@ def partition(subgraph: Subgraph) -> tuple[dict[str, Nodes], list[Transfer], lis
             return name, index
         return _pair(source, index, device, pairs, partitions).recv.name, 0
 
-    for node in subgraph.nodes.values():
+    for node in sorted_nodes(subgraph.nodes):
         if any(subgraph.nodes[name].device != node.device for name in before(node)):
             inputs = tuple(on(node.device, *value) for value in node.inputs)
             control = dict.fromkeys(on(node.device, name, -1)[0] for name in node.control_inputs)

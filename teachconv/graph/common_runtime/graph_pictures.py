@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -53,29 +54,27 @@ class GraphPicture:
         Returns:
             The text; a node that is shown again appears only with its name.
         """
-        lines, shown = [self.title], set()
-        stack = [(name, 0, "") for name in reversed(self.roots)]
-        while stack:
-            name, depth, prefix = stack.pop()
-            if len(lines) > _LINES:
-                lines.append(f"... and more: {tables.count(len(self.nodes), 'node')} in all")
-                break
-            indent = "  " * min(depth, _INDENT) + prefix
-            node = self.nodes.get(name)
-            if node is None:
-                continue
-            if name in shown:
-                lines.append(f"{indent}{name} (above)")
-                continue
-            shown.add(name)
-            mark = f" [{self.marks[name]}]" if name in self.marks else ""
-            lines.append(f"{indent}{name}  {node.op} {self.gives.get(name, '')}".rstrip() + mark)
-            below = [(other, depth + 1, "") for other, _ in node.inputs]
-            below += [(other, depth + 1, "^") for other in node.control_inputs]
-            stack += reversed(below)
+        lines = [self.title, *islice(self._below(self.roots, 0, set()), _LINES + 1)]
+        if len(lines) > _LINES + 1:
+            lines[-1] = f"... and more: {tables.count(len(self.nodes), 'node')} in all"
         return tables.Table((), [], lines=lines).text()
 
     __str__ = tree
+
+    def _below(self, names: Iterable[str], depth: int, shown: set[str]) -> Iterator[str]:
+        """Yield the lines of some inputs of a node, written as in a NodeDef, and of what is below them."""
+        for name in names:
+            indent, node = "  " * min(depth, _INDENT) + "^" * name.count("^"), self.nodes.get(name.strip("^"))
+            if node is None:
+                continue
+            if node.name in shown:
+                yield f"{indent}{node.name} (above)"
+                continue
+            shown.add(node.name)
+            mark = f" [{self.marks[node.name]}]" if node.name in self.marks else ""
+            yield f"{indent}{node.name}  {node.op} {self.gives.get(node.name, '')}".rstrip() + mark
+            inputs = [*(other for other, _ in node.inputs), *(f"^{other}" for other in node.control_inputs)]
+            yield from self._below(inputs, depth + 1, shown)
 
     def __repr__(self) -> str:
         return f"<GraphPicture: {self.title}, {tables.count(len(self.nodes), 'node')}>"
@@ -114,14 +113,15 @@ def picture_graph(graph: Graph, title: str = "the graph") -> GraphPicture:
 
 def picture_before(executable: Executable) -> GraphPicture:
     """Return the graph as the program built it, with a mark for what the passes did to each node."""
-    marks = {node.name: "pruned" for node in executable.pruned}
-    for rewrite in executable.rewrites:
-        mark = {"constant folding": "folded", "remapper": "fused"}.get(rewrite.optimizer, "merged")
-        marks |= dict.fromkeys(rewrite.removed, mark)
+    words = {"constant folding": "folded", "remapper": "fused"}
+    fed = (node.name.removeprefix("_arg_").rsplit("_", 2)[0] for node in _arguments(executable))
+    marks = {
+        **{node.name: "pruned" for node in executable.pruned},
+        **{name: words.get(r.optimizer, "merged") for r in executable.rewrites for name in r.removed},
+        **dict.fromkeys(fed, "fed"),
+    }
     graph = executable.graph
     nodes = [from_operation(op) for op in graph.get_operations()]
-    fed = {node.name.removeprefix("_arg_").rsplit("_", 2)[0] for node in _arguments(executable)}
-    marks |= dict.fromkeys(fed, "fed")
     return _picture("before: the graph as it was built", nodes, _static(graph), marks, ())
 
 
@@ -216,19 +216,31 @@ def chrome_trace(metadata: RunMetadata) -> str:
         }
         for node in metadata.nodes
     ]
-    for number, (maker, taker) in enumerate(_edges(metadata)):
-        flow = {"name": "value", "cat": "value", "id": number}
-        for phase, node, time in (("s", maker, maker.end), ("f", taker, taker.start)):
-            where = {"pid": devices.index(node.device), "tid": 0, "ts": time * 1e6}
-            events.append({**flow, "ph": phase, **where, **({"bp": "e"} if phase == "f" else {})})
+    events += [
+        {
+            "name": "value",
+            "cat": "value",
+            "id": number,
+            "pid": devices.index(node.device),
+            "tid": 0,
+            **phase,
+        }
+        for number, (maker, user) in enumerate(_edges(metadata))
+        for node, phase in (
+            (maker, {"ph": "s", "ts": maker.end * 1e6}),
+            (user, {"ph": "f", "ts": user.start * 1e6, "bp": "e"}),
+        )
+    ]
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, indent=1)
 
 
-def _edges(metadata: RunMetadata) -> Iterator[tuple[NodeStats, NodeStats]]:
-    """Yield, for each value that one node gives to another, its maker and its user."""
+def _edges(metadata: RunMetadata) -> list[tuple[NodeStats, NodeStats]]:
+    """Return, for each value that one node gives to another, its maker and its user."""
     ran = {node.name: node for node in metadata.nodes}
     nodes = metadata.after.nodes if metadata.after else {}
-    for name, node in ran.items():
-        for source in dict.fromkeys(source for source, _ in nodes[name].inputs):
-            if source in ran:
-                yield ran[source], node
+    return [
+        (ran[source], node)
+        for name, node in ran.items()
+        for source in dict.fromkeys(source for source, _ in nodes[name].inputs)
+        if source in ran
+    ]

@@ -144,10 +144,11 @@ def compute_step(definition: KernelDef) -> SourceStep:
     label = definition.label or "default"
     entry = f"({definition.op}, {definition.device}, {label})"
     note = f"{kernel.__name__} for {entry}, its entry in KERNELS, made at {file}:{definition.line}"
-    # a function that was registered is what computes
-    step = SourceStep("compute", "", *registered, note)
-    if not hasattr(kernel, "function"):
-        step = step_at("compute", kernel.compute, note)
+    step = (
+        SourceStep("compute", "", *registered, note)
+        if hasattr(kernel, "function")  # which was registered, and is what computes
+        else step_at("compute", kernel.compute, note)
+    )
     known = _kernel_files().get(kernel.__name__, "")
     return replace(
         step, name=f"{kernel.__name__}.compute", tensorflow=known and f"{known} {kernel.__name__}::Compute"
@@ -287,10 +288,12 @@ def _what_passes_did(metadata: RunMetadata) -> dict[str, str]:
         f"{_short(device)} {tables.count(len(nodes), 'node')}"
         for device, nodes in metadata.partitions.items()
     ]
-    parts = [f"{len(sizes)} subgraphs: {'; '.join(sizes)}"]
-    if len(sizes) == 1:
-        parts = [f"one subgraph, on {_short(next(iter(metadata.partitions)))}"]
-    parts += [f"sent: {transfer}" for transfer in metadata.transfers]
+    parts = [
+        f"{len(sizes)} subgraphs: {'; '.join(sizes)}"
+        if len(sizes) != 1
+        else f"one subgraph, on {_short(next(iter(metadata.partitions)))}",
+        *(f"sent: {transfer}" for transfer in metadata.transfers),
+    ]
     ran = [node.name for node in metadata.nodes if node.op != "_Arg"]
     starts = ", ".join(f"{node.name} {tables.duration(node.start)}" for node in metadata.nodes)
     return {

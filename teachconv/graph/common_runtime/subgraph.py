@@ -11,7 +11,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from ..framework.errors import InvalidArgumentError
-from ..framework.node_def import NodeDef, Nodes, Subgraph, TensorName, reachable
+from ..framework.node_def import NodeDef, Subgraph, TensorName, reachable
 from ..framework.ops import Tensor
 from ..framework.tensor_shape import TensorShape, as_shape
 
@@ -29,22 +29,18 @@ def prune(subgraph: Subgraph, feeds: Sequence[Tensor]) -> Subgraph:
     Raises:
         ValueError: if placeholders are needed and not fed; the message names all of them.
     """
-    arguments: dict[TensorName, str] = {}
-    nodes: Nodes = {}
-    for index, tensor in enumerate(feeds):
-        name = f"_arg_{tensor.op.name}_{tensor.index}_{index}"
-        arguments[tensor.op.name, tensor.index] = name
-        nodes[name] = _argument(name, tensor, index)
-
-    def source(key: TensorName) -> TensorName:
-        return (arguments[key], 0) if key in arguments else key
+    fed = [_argument(tensor, index) for index, tensor in enumerate(feeds)]
+    stands_for: dict[TensorName, TensorName] = {
+        (tensor.op.name, tensor.index): (node.name, 0) for tensor, node in zip(feeds, fed, strict=True)
+    }
 
     def wired(node: NodeDef) -> NodeDef:
-        inputs = tuple(map(source, node.inputs))
+        inputs = tuple(stands_for.get(name, name) for name in node.inputs)
         return node if inputs == node.inputs else replace(node, inputs=inputs)
 
-    nodes |= {name: wired(node) for name, node in subgraph.nodes.items()}
-    pruned = reachable(Subgraph(nodes, tuple(map(source, subgraph.fetches)), subgraph.targets))
+    nodes = {node.name: node for node in (*fed, *map(wired, subgraph.nodes.values()))}
+    fetches = tuple(stands_for.get(name, name) for name in subgraph.fetches)
+    pruned = reachable(Subgraph(nodes, fetches, subgraph.targets))
     needed = pruned.nodes.values()
     missing = sorted((node for node in needed if node.op == "Placeholder"), key=attrgetter("number"))
     if missing:
@@ -58,7 +54,8 @@ def prune(subgraph: Subgraph, feeds: Sequence[Tensor]) -> Subgraph:
     return pruned
 
 
-def _argument(name: str, tensor: Tensor, index: int) -> NodeDef:
+def _argument(tensor: Tensor, index: int) -> NodeDef:
+    name = f"_arg_{tensor.op.name}_{tensor.index}_{index}"
     attrs = {"T": tensor.dtype, "shape": as_shape(tensor.shape), "index": index}
     op = tensor.op  # what is fed comes from the client, whose memory is the first CPU's
     return NodeDef(name, "_Arg", (), (), attrs, "/device:CPU:0", op.number, op.file, op.line)

@@ -25,6 +25,7 @@ OP_DEFS = (
         outputs=["output: T"],
         attrs=["T: type"],
         shape_fn=shape_fns.unchanged_shape,
+        function=lambda x: x,  # the executor has replaced a reference to a variable by its value
         summary="Returns its input; for a variable, its current value.",
     ),
     define_op(
@@ -33,6 +34,7 @@ OP_DEFS = (
         outputs=["output: T"],
         attrs=["T: type"],
         shape_fn=shape_fns.unchanged_shape,
+        function=lambda x: x,
         summary="Returns its input, which counts as a constant for gradients.",
     ),
     define_op(

@@ -15,7 +15,7 @@ import numpy as np
 from ...support.errors import ArgumentError, brief
 from ..framework.op_def import get_op_def
 from ..framework.shape_inference import InferenceContext, UnknownShapeError
-from ..framework.tensor_shape import StaticShape, is_compatible, text
+from ..framework.tensor_shape import StaticShape, is_compatible, merge, text
 from .common_shape_fns import merged_shape, normalize_axes, without
 
 
@@ -181,27 +181,23 @@ def unpack_shape(c: InferenceContext) -> list[StaticShape]:
 
 def concat_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the inputs with the sum of their sizes along the axis."""
-    shapes = c.shapes[:-1]
-    rank = next((len(shape) for shape in shapes if shape is not None), None)
-    axis = c.int_value(len(shapes), rank)
+    rank = next((len(shape) for shape in c.shapes[:-1] if shape is not None), None)
+    axis = c.int_value(len(c.shapes) - 1, rank)
     if rank is None:
         raise UnknownShapeError
     axis = _axis(axis, rank, f"axis of {c.op}")
-    merged: list[int | None] = [None] * rank
-    total: int | None = 0
+    shapes = [(None,) * rank if shape is None else shape for shape in c.shapes[:-1]]
+    merged: Any = (None,) * rank
     for shape in shapes:
-        shape = (None,) * rank if shape is None else shape
-        others = [None if index == axis else size for index, size in enumerate(shape)]
-        if len(shape) != rank or not is_compatible(tuple(others), tuple(merged)):
+        others = (*shape[:axis], None, *shape[axis + 1 :])
+        if len(shape) != rank or not is_compatible(others, merged):
             raise ArgumentError(
                 f"values of {c.op} must have equal sizes except along axis {axis}; got "
-                f"{', '.join(text(each) for each in shapes)}"
+                f"{', '.join(map(text, c.shapes[:-1]))}"
             )
-        merged = [a if b is None else b for a, b in zip(merged, others, strict=True)]
-        size = shape[axis]
-        total = None if total is None or size is None else total + size
-    merged[axis] = total
-    return [tuple(merged)]
+        merged = merge(others, merged)
+    joined: Any = [shape[axis] for shape in shapes]
+    return [(*merged[:axis], None if None in joined else sum(joined), *merged[axis + 1 :])]
 
 
 def concat_offset_shape(c: InferenceContext) -> list[StaticShape]:

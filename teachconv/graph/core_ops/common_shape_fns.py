@@ -145,8 +145,7 @@ def no_outputs(c: InferenceContext) -> list[StaticShape]:
 
 def explicit_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the attribute ``shape``."""
-    shape: StaticShape = c.attrs["shape"]
-    return [shape]
+    return [c.attrs["shape"]]
 
 
 def const_shape(c: InferenceContext) -> list[StaticShape]:
@@ -193,17 +192,12 @@ def broadcast(x: tuple[int | None, ...], y: tuple[int | None, ...], op: str) -> 
     sizes: list[int | None] = []
     ones: tuple[int, ...] = (1,)
     for a, b in zip(ones * (longest - len(x)) + x, ones * (longest - len(y)) + y, strict=True):
-        if a == 1 or a == b:
-            sizes.append(b)
-        elif b == 1:
-            sizes.append(a)
-        elif a is None or b is None:
-            sizes.append(b if a is None else a)
-        else:
+        if a != b and not {1, None} & {a, b}:
             raise ArgumentError(
                 f"x and y of {op} must have shapes that fit each other, from the last axis on, sizes "
                 f"equal or 1; got {text(x)} and {text(y)}"
             )
+        sizes.append(b if a == 1 or (a is None and b != 1) else a)
     return tuple(sizes)
 
 
@@ -236,7 +230,7 @@ def _product_shape(
     other, cols = b[::-1] if transpose_b else b
     if not is_compatible((inner,), (other,)):
         raise ArgumentError(
-            f"the columns of a and the rows of b must be equally many for {c.op}; got {inner} and {other} "
+            f"a must have as many columns as b has rows for {c.op}; got {inner} and {other} "
             f"(a {text(c.shapes[0])}, b {text(c.shapes[1])})"
         )
     return rows, cols

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ...core.arguments import channels_last, other_order
 from ...core.kinds import OPS, ROLES
 from ...support.errors import ArgumentError
@@ -36,12 +38,12 @@ def convolution_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the output; of a gradient its sizes, which must fit ``out_backprop``."""
     op = CONVOLUTIONS[c.op.removeprefix("_Fused")]
     axes, result = len(c.attrs["data_format"]), op.kind.result
-    shapes: dict[str, tuple[int | None, ...]] = {}
-    for index, role in enumerate(ROLES if op.is_gradient else ROLES[:2]):
-        if role != result:
-            shapes[role] = c.with_rank(index, axes, _ARRAYS[role])
-        else:
-            shapes[role] = c.shape_value(index, _SIZES[role], axes) or ()
+    shapes = {
+        role: c.with_rank(index, axes, _ARRAYS[role])
+        if role != result
+        else c.shape_value(index, _SIZES[role], axes) or ()
+        for index, role in enumerate(ROLES if op.is_gradient else ROLES[:2])
+    }
     if result == "input":
         shapes["input"] = _input_sizes(c, shapes["input"])
     filters = _grouped(c, shapes) if op.depthwise else shapes["filters"]
@@ -278,7 +280,8 @@ OP_DEFS = (
         outputs=["activations: T"],
         attrs=["T: realnumbertype"],
         shape_fn=shape_fns.unchanged_shape,
-        summary="Returns max(features, 0) element-wise.",
+        function=lambda features: np.maximum(features, features.dtype.type(0)),
+        summary="Returns max(features, 0) element-wise; NaN stays NaN.",
     ),
     define_op(
         "ReluGrad",

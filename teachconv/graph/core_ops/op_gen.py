@@ -3,13 +3,12 @@
 TensorFlow: python/framework/python_op_gen.cc. TensorFlow's gen_nn_ops.py exists only in an installed
 package and not in the repository; teachconv's is checked in.
 
-    python -m teachconv.graph.core_ops.op_gen            writes the file
-    python -m teachconv.graph.core_ops.op_gen --check    checks whether the file is up to date
+    python -m teachconv.graph.core_ops.op_gen
 """
 
 from __future__ import annotations
 
-import sys
+import re
 from collections.abc import Sequence
 from keyword import iskeyword
 from pathlib import Path
@@ -62,14 +61,17 @@ def lower_case_op_name(name: str) -> str:
     >>> [lower_case_op_name(name) for name in ("Conv2DBackpropInput", "DepthwiseConv2dNative", "MatMul")]
     ['conv2d_backprop_input', 'depthwise_conv2d_native', 'mat_mul']
     """
-    result = ""
-    for i, letter in enumerate(name):
-        follows_small = i > 0 and name[i - 1].islower()
-        before_small = i + 1 < len(name) and name[i + 1].islower()
-        if letter.isupper() and i > 0 and (follows_small or before_small):
-            result += "_"
-        result += letter.lower()
+    result = snake_case(name)
     return f"_{result}" if iskeyword(result) else result
+
+
+def snake_case(name: str) -> str:
+    """Return a CamelCase name with an underscore before each word, as `lower_case_op_name` describes it.
+
+    >>> snake_case("ReLU"), snake_case("BatchNormalization")
+    ('re_lu', 'batch_normalization')
+    """
+    return re.sub("(?<=[a-z])(?=[A-Z])|(?<!^)(?=[A-Z][a-z])", "_", name).lower()
 
 
 def generate() -> str:
@@ -135,18 +137,6 @@ def _default(attr: AttrDef) -> str:
     return f' = "{attr.default}"' if isinstance(attr.default, str) else f" = {attr.default!r}"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the file, or compare it with ``--check``; return the exit status, 1 if it is out of date."""
-    text = generate()
-    if "--check" in arguments:
-        current = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
-        state = "up to date" if current else "out of date: python -m teachconv.graph.core_ops.op_gen"
-        print(f"{TARGET.name} is {state}")
-        return 0 if current else 1
-    TARGET.write_text(text, encoding="utf-8", newline="\n")
-    print(f"wrote {TARGET}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    TARGET.write_text(generate(), encoding="utf-8", newline="\n")
+    print(f"wrote {TARGET}")

@@ -50,6 +50,7 @@ OP_DEFS = (
         outputs=["value: dtype"],
         attrs=["dtype: type"],
         shape_fn=shape_fns.unchanged_shape,
+        function=lambda resource: resource,  # as in Identity
         summary="Returns the current value of a variable: how a traced function reads one.",
     ),
     define_op(

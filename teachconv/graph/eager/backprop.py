@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...support.errors import ArgumentError, brief
+from ...support.errors import ArgumentError, brief, check_word
 from .. import nest
 from ..common_runtime.execute import recorded_by
 from ..framework.context import current_graph
@@ -23,8 +23,8 @@ from ..framework.op_def import is_trainable
 from ..framework.ops import GraphKeys
 from ..framework.tensor_shape import TensorShape
 from ..gradients.gradients_util import (
+    UnconnectedGradients,
     backpropagate,
-    check_unconnected,
     default_gradients,
     fill_unconnected,
 )
@@ -64,9 +64,7 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._watch_accessed = persistent, watch_accessed_variables
         self._recording = self._used = False
-        self._scope: AbstractContextManager[Any] = nullcontext()
         self._graph: Any = None
-        self._start = 0  # number of the graph's nodes before those that belong to the tape
         self._watched: dict[int, Any] = {}  # tensors and variables by identity, which keeps them alive
         self._variables: dict[int, Any] = {}  # of those, the variables
         self._producers: dict[int, Any] = {}  # the operation that made a tensor, by the tensor's identity
@@ -79,6 +77,7 @@ class GradientTape:
                 "Tape is still recording, This can happen if you try to re-enter an already-active tape."
             )
         self._recording, self._graph = True, current_graph()
+        # the number of the graph's nodes before those that belong to the tape
         self._start = 0 if self._graph is None else len(self._graph.get_operations())
         self._scope = recorded_by(self)
         self._scope.__enter__()
@@ -223,7 +222,7 @@ class GradientTape:
             ValueError, TypeError: if target or sources are not tensors, or ``output_gradients`` do not fit.
             LookupError: if an op between them has no registered gradient.
         """
-        check_unconnected(unconnected_gradients)
+        check_word(unconnected_gradients, "unconnected_gradients", UnconnectedGradients)
         targets = [self._target(item) for item in nest.flatten(target)]
         flat = [self._source(item) for item in nest.flatten(sources)]
         with self._one_use():
@@ -268,7 +267,7 @@ class GradientTape:
         >>> tape.jacobian(y, x).numpy().tolist()
         [[2.0, 0.0], [0.0, 4.0]]
         """
-        check_unconnected(unconnected_gradients)
+        check_word(unconnected_gradients, "unconnected_gradients", UnconnectedGradients)
         y = self._target(target)
         flat = [self._source(item) for item in nest.flatten(sources)]
         shape = _known_shape(y, "target")

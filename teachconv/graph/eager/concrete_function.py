@@ -23,7 +23,7 @@ import numpy as np
 
 from ...support.errors import ArgumentError, brief
 from .. import nest
-from ..common_runtime.execute import EagerOperation, interested_recorders
+from ..common_runtime.execute import EagerOperation, active_tapes
 from ..common_runtime.graph_execution_state import Executable, GraphExecutionState
 from ..common_runtime.run_metadata import RunMetadata
 from ..common_runtime.run_steps import Part
@@ -152,7 +152,7 @@ class ConcreteFunction:
         self.original = self  # differs for the forward function of a gradient
         self._resources: dict[str, Any] = {}  # what kernels keep, such as generators of random numbers
         self._config = config
-        self._executables: dict[int, tuple[ConfigProto, Executable]] = {}
+        self._states: dict[int, GraphExecutionState] = {}  # by the id of the config, which a state keeps
 
     def _leaf(self, leaf: Any) -> Any:
         """Note an output; return what stands for it in the structure of the result."""
@@ -192,7 +192,6 @@ class ConcreteFunction:
         """Return a function on the same graph that returns some tensors of it in addition."""
         extended = copy(self)
         extended.outputs = [*self.outputs, *more]
-        extended._executables = {}
         return extended
 
     @property
@@ -236,15 +235,16 @@ class ConcreteFunction:
         operands = [*arguments, *self.captured_inputs]
         feeds = [feed_value(tensor, value) for tensor, value in zip(self._feeds, operands, strict=True)]
         refs = [variable._storage for variable in self.variables]
-        function, recorders = self, interested_recorders([*operands, *self.variables])
-        if recorders:
-            function = differentiable(self, higher_order=len(recorders) > 1)
+        function, inputs = self, [*operands, *self.variables]
+        tapes = [tape for tape in active_tapes() if tape.watches(inputs)]
+        if tapes:
+            function = differentiable(self, higher_order=len(tapes) > 1)
         if run_metadata is not None:
             run_metadata.called = replace(CALL.step(), name=f"{self.name}(...)")
         executable = function._executable(self._config)
         results = executable.run(self._context(feeds, refs, self._config), run_metadata)
         outputs = [EagerTensor(np.asarray(value)) for value in fetched(results)]
-        if recorders:
+        if tapes:
             op_type, _, _, attrs = function.call_node([], [])
             tensors = [
                 value if isinstance(value, EagerTensor) else EagerTensor(np.array(feed))
@@ -253,8 +253,8 @@ class ConcreteFunction:
             operation = EagerOperation(
                 get_op_def(op_type), (*tensors, *self.variables), tuple(outputs), attrs
             )
-            for recorder in recorders:
-                recorder.record(operation)
+            for tape in tapes:
+                tape.record(operation)
         return outputs[: len(self.outputs)]
 
     def run_in_kernel(self, context: OpKernelContext, inputs: Sequence[Any]) -> list[Any]:
@@ -265,12 +265,8 @@ class ConcreteFunction:
         return self._executable(config).run_inside(inner, context.recorder)
 
     def _executable(self, config: ConfigProto) -> Executable:
-        known = self._executables.get(id(config))
-        if known is None:
-            state = GraphExecutionState(self.graph, config)
-            known = config, state.executable(self.outputs, self._targets, self._feeds)
-            self._executables[id(config)] = known  # which keeps the config, and so its id
-        return known[1]
+        state = self._states.setdefault(id(config), GraphExecutionState(self.graph, config))
+        return state.executable(self.outputs, self._targets, self._feeds)
 
     def _context(
         self, feeds: list[Any], refs: Sequence[VariableRef | None], config: ConfigProto

@@ -239,17 +239,7 @@ class Function:
         """Return how a signature differs from the most similar one that was traced."""
         if not self._concrete:
             return "the first call"
-        nearest: list[str] | None = None
-        for other in self._concrete:
-            old, new = dict(other), dict(key)
-            changes = [
-                f"{path}: {_leaf_text(old[path]) if path in old else 'not there'} -> "
-                f"{_leaf_text(new[path]) if path in new else 'not there'}"
-                for path in dict.fromkeys([*old, *new])
-                if old.get(path) != new.get(path)
-            ]
-            if nearest is None or len(changes) < len(nearest):
-                nearest = changes
+        nearest = min((_changes(dict(other), dict(key)) for other in self._concrete), key=len)
         return "; ".join(nearest or ["the arguments come in another order"])
 
 
@@ -285,6 +275,16 @@ def _spec(value: Any) -> TensorSpec | None:
         array = to_array(value, None, "an argument")
         return TensorSpec(array.shape, array.dtype)
     return None
+
+
+def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Return what differs between the leaves of two signatures."""
+    return [
+        f"{path}: {_leaf_text(old[path]) if path in old else 'not there'} -> "
+        f"{_leaf_text(new[path]) if path in new else 'not there'}"
+        for path in dict.fromkeys([*old, *new])
+        if old.get(path) != new.get(path)
+    ]
 
 
 def _leaf_text(leaf: Any) -> str:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from ... import backends
 from ...core.arguments import integer, real, truth
-from ...support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
+from ...support.errors import ArgumentError, brief, is_one_of
 from ..options import check_type
 
 _PART = re.compile(r"(?:device:)?(cpu|gpu|\*)(?::(\d+|\*))?$", re.IGNORECASE)
@@ -51,8 +51,7 @@ class DeviceSpec:
         Raises:
             ValueError, TypeError: if ``text`` is not the name of a device.
         """
-        if not isinstance(text, str):
-            raise ArgumentTypeError(f'device must be a string such as "/cpu:0", or None; got {brief(text)}')
+        check_type(text, str, 'device must be a string such as "/cpu:0", or None')
         spec = cls()
         for part in filter(None, text.split("/")):
             if part in _HOST:
@@ -203,8 +202,7 @@ class ConfigProto:
     def __post_init__(self) -> None:
         check_type(self.gpu_options, GPUOptions, "gpu_options must be GPUOptions")
         legal = 'device_count must be {"CPU": n, "GPU": m} with n >= 1 and m >= 0'
-        if not isinstance(self.device_count, Mapping):
-            raise ArgumentTypeError(f"{legal}; got {brief(self.device_count)}")
+        check_type(self.device_count, Mapping, legal)
         for kind, count in self.device_count.items():
             if kind not in ("CPU", "GPU") or integer(count, "device_count") < (kind == "CPU"):
                 raise ArgumentError(f"{legal}; got {brief(dict(self.device_count))}")

@@ -120,8 +120,6 @@ def session_for(session: Any, what: str) -> Any:
     return session
 
 
-@contextmanager
-def set_default_session(session: Session) -> Iterator[None]:
+def set_default_session(session: Session) -> AbstractContextManager[None]:
     """Within the block, make ``session`` the default."""
-    with within(_sessions, (*_sessions.get(), session)):
-        yield
+    return within(_sessions, (*_sessions.get(), session))

@@ -49,7 +49,8 @@ class EagerTensor(Operators):
      array([1., 2.], dtype=float32), TensorShape([2]), '/job:localhost/replica:0/task:0/device:CPU:0')
     """
 
-    __slots__ = ("__weakref__", "_array", "_device", "gradient_of", "made_by")
+    __slots__ = ("__weakref__", "_array", "_device", "_keras_logits", "gradient_of", "made_by")
+    _keras_logits: Any  # of probabilities: what activations.softmax or sigmoid was given
 
     def __init__(self, array: np.ndarray, device: str = "/device:CPU:0") -> None:
         if isinstance(array, np.ndarray):

@@ -23,7 +23,7 @@ import numpy as np
 from ...core.arguments import integer
 from ...core.dtypes import FLOATS, INTEGERS, to_dtype
 from ...support.errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
-from .tensor_shape import as_shape
+from .tensor_shape import StaticShape, as_shape
 
 TYPE_LISTS = {  # the names for several dtypes in the definition of an op
     "floattype": FLOATS,
@@ -150,7 +150,7 @@ def _name_of(dtype: np.dtype[Any]) -> str:
     return dtype.name
 
 
-ShapeFunction = Callable[..., Any]  # InferenceContext -> list[StaticShape], one for each output
+ShapeFunction = Callable[..., list[StaticShape]]  # of an InferenceContext; one for each output
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +296,7 @@ def define_op(
 
 
 def register_ops(op_defs: Iterable[OpDef]) -> None:
-    """Add definitions to the registry.
+    """Add definitions to the registry, as TensorFlow's REGISTER_OP macro does.
 
     Args:
         op_defs: the definitions.
@@ -308,24 +308,6 @@ def register_ops(op_defs: Iterable[OpDef]) -> None:
         known = REGISTRY.setdefault(op_def.name, op_def)
         if known is not op_def:
             raise ArgumentError(f"op {brief(op_def.name)} is registered already, at {known.file}")
-
-
-def register_op(name: str, **definition: Any) -> OpDef:
-    """Define one op and add it to the registry, as TensorFlow's REGISTER_OP macro does.
-
-    Args:
-        name: the op's name in CamelCase.
-        **definition: the other arguments of `define_op`.
-
-    Returns:
-        The definition, with file and line of the caller.
-
-    Raises:
-        ValueError: if an op of that name is already registered.
-    """
-    op_def = define_op(name, **definition, depth=2)
-    register_ops([op_def])
-    return op_def
 
 
 def get_op_def(name: str) -> OpDef:

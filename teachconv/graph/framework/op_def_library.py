@@ -100,11 +100,11 @@ def check_attrs(
     for attr in op_def.attrs:
         if attr.name in checked:
             continue
-        if not attr.has_default and attr.type == "type" and attr.name in op_def.inferred_attrs:
-            continue  # only Python numbers: their dtype is determined by `to_array`
-        if not attr.has_default:
+        if attr.has_default:
+            checked[attr.name] = as_dtype(attr.default) if attr.type == "type" else attr.default
+        # of Python numbers alone the dtype is determined by `to_array`
+        elif attr.type != "type" or attr.name not in op_def.inferred_attrs:
             raise ArgumentError(f"{op_def.name} needs the attribute {attr.name} ({attr.type})")
-        checked[attr.name] = as_dtype(attr.default) if attr.type == "type" else attr.default
     return args, values, checked
 
 
@@ -162,11 +162,9 @@ def _infer_types(
             checked[arg.type] = known
 
 
-def element_type(value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef) -> Any:
+def element_type(arg: ArgDef, checked: dict[str, Any], op_def: OpDef) -> Any:
     """Return the dtype that an argument is converted to, or None if it keeps its own."""
-    if arg.type in op_def.attr_by_name:
-        return checked.get(arg.type)
-    return as_dtype(arg.type)
+    return checked.get(arg.type) if arg.type in op_def.attr_by_name else as_dtype(arg.type)
 
 
 def _names(args: Sequence[ArgDef]) -> list[str]:
@@ -200,9 +198,9 @@ def _packed_list(items: Sequence[Any], dtype: Any, name: str, graph: Graph) -> T
 
 
 def _as_tensor(
-    value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, graph: Graph, name: str
+    value: Any, arg: ArgDef, checked: dict[str, Any], op_def: OpDef, graph: Any, name: str
 ) -> Tensor:
-    dtype = element_type(value, arg, checked, op_def)
+    dtype = element_type(arg, checked, op_def)
     if hasattr(value, "_graph_tensor"):  # a variable: its reference, or its value
         value = value._graph_tensor(graph, arg.is_ref)
     elif graph.is_function and (

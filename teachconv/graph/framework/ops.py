@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from os.path import abspath, dirname, join, sep
@@ -123,10 +123,6 @@ class Graph:
     is_function = False
     is_default = False
     outer: Graph | None = None
-
-    def capture(self, value: Any) -> Tensor:
-        """Return a tensor of this graph for one from outside; the graph of a function can (FuncGraph)."""
-        raise NotImplementedError
 
     def __init__(self) -> None:
         self._operations: list[Operation] = []
@@ -242,21 +238,18 @@ class Graph:
         with self._within(name=full or ""):
             yield full or ""
 
-    @contextmanager
-    def device(self, name: str | None) -> Iterator[None]:
+    def device(self, name: str | None) -> AbstractContextManager[None]:
         """Request a device for the operations created in the block.
 
         Args:
             name: a device such as "/cpu:1"; None requests none.
         """
         before = self._scopes.get().device
-        with self._within(
+        return self._within(
             device=DeviceSpec() if name is None else before.merge(DeviceSpec.from_string(name))
-        ):
-            yield
+        )
 
-    @contextmanager
-    def control_dependencies(self, inputs: Sequence[Any] | None) -> Iterator[None]:
+    def control_dependencies(self, inputs: Sequence[Any] | None) -> AbstractContextManager[None]:
         """Make all operations created in the block wait until ``inputs`` have finished.
 
         Operations created earlier are not affected: to read a variable after an assignment in ``inputs``,
@@ -271,11 +264,9 @@ class Graph:
         """
         added = [self._as_operation(item, "inputs") for item in inputs or ()]
         before = () if inputs is None else self._scopes.get().control
-        with self._within(control=tuple(dict.fromkeys([*before, *added]))):
-            yield
+        return self._within(control=tuple(dict.fromkeys([*before, *added])))
 
-    @contextmanager
-    def original_op(self, op: Operation) -> Iterator[None]:
+    def original_op(self, op: Operation) -> AbstractContextManager[None]:
         """Note that the operations created in the block belong to the gradient of ``op``.
 
         TensorFlow: Graph._original_op.
@@ -283,11 +274,9 @@ class Graph:
         Args:
             op: an operation of this graph.
         """
-        with self._within(original_op=op):
-            yield
+        return self._within(original_op=op)
 
-    @contextmanager
-    def gradient_override_map(self, names: Mapping[str, str]) -> Iterator[None]:
+    def gradient_override_map(self, names: Mapping[str, str]) -> AbstractContextManager[None]:
         """Give the ops created in the block another gradient, as in ``{"Relu": "GuidedRelu"}``.
 
         Args:
@@ -298,14 +287,11 @@ class Graph:
         """
         for op_type in names:
             get_op_def(op_type)
-        with self._within(gradient_names={**self._scopes.get().gradient_names, **names}):
-            yield
+        return self._within(gradient_names={**self._scopes.get().gradient_names, **names})
 
-    @contextmanager
-    def _within(self, **changes: Any) -> Iterator[None]:
+    def _within(self, **changes: Any) -> AbstractContextManager[None]:
         """Change scopes of the running context within the block."""
-        with within(self._scopes, replace(self._scopes.get(), **changes)):
-            yield
+        return within(self._scopes, replace(self._scopes.get(), **changes))
 
     def _as_operation(self, item: Any, what: str) -> Operation:
         found = getattr(item, "op", item)  # a tensor or a variable stands for its operation
@@ -344,18 +330,13 @@ class Graph:
             )
         full = scope + name
         key = full.lower()
-        count = self._names_in_use.get(key)
-        if not mark_as_used and count is None:
-            return full
-        if count is None:
-            self._names_in_use[key] = 1
-            return full
-        while f"{key}_{count}" in self._names_in_use:
+        count = self._names_in_use.get(key, 0)
+        while count and f"{key}_{count}" in self._names_in_use:
             count += 1
+        ending = f"_{count}" if count else ""
         if mark_as_used:
-            self._names_in_use[key] = count + 1
-            self._names_in_use[f"{key}_{count}"] = 1
-        return f"{full}_{count}"
+            self._names_in_use |= {key + ending: 1, key: count + 1}
+        return full + ending
 
     def create_op(
         self,
@@ -378,15 +359,7 @@ class Graph:
 
         Returns:
             The new operation.
-
-        Raises:
-            ValueError: if an input is of another graph.
         """
-        for tensor in inputs:
-            if tensor.op.graph is not self:
-                raise ArgumentError(
-                    f"{brief(tensor.name)} belongs to a graph other than that of {brief(name)}"
-                )
         scopes = self._scopes.get()
         gradient = scopes.gradient_names.get(op_def.name)
         if gradient is not None:
@@ -593,8 +566,7 @@ def disable_v2_behavior() -> None:
     3.0
     >>> tg.enable_v2_behavior()
     """
-    if process_graph() is None:
-        set_process_graph(Graph())
+    set_process_graph(process_graph() or Graph())
 
 
 def enable_v2_behavior() -> None:

@@ -150,10 +150,9 @@ def infer_shapes(
         ValueError: if the inputs do not fit.
     """
     try:
-        found: list[StaticShape] = op_def.shape_fn(InferenceContext(op_def.name, shapes, values, attrs))
+        return op_def.shape_fn(InferenceContext(op_def.name, shapes, values, attrs))
     except UnknownShapeError as unknown:
         return [unknown.shape] * len(op_def.flat(op_def.outputs, attrs))
-    return found
 
 
 _Known = dict[tuple[int, int], "np.ndarray | None"]  # by operation and output

@@ -8,7 +8,7 @@ once.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
@@ -154,7 +154,7 @@ def gradients(
         raise RuntimeError(
             "gradients is not supported when eager execution is enabled. Use GradientTape instead."
         )
-    check_unconnected(unconnected_gradients)
+    check_word(unconnected_gradients, "unconnected_gradients", UnconnectedGradients)
     graph = get_default_graph()
     targets = [_tensor_of(y, False) for y in _as_list(ys)]
     sources = [_tensor_of(x, True) for x in _as_list(xs)]
@@ -192,11 +192,6 @@ def _tensor_of(item: Any, as_ref: bool) -> Any:
     if not is_tensor(item) or not hasattr(item, "op"):
         raise ArgumentTypeError(f"gradients takes tensors and variables of a graph; got {brief(item)}")
     return item
-
-
-def check_unconnected(choice: str) -> None:
-    """Raise ``ValueError`` unless ``choice`` is "none" or "zero"."""
-    check_word(choice, "unconnected_gradients", ("none", "zero"))
 
 
 def default_gradients(targets: Sequence[Any], given: Any) -> list[Any]:
@@ -315,34 +310,20 @@ def _count_pending(targets: Sequence[Any], sources: Sequence[Any], producer: Pro
         The counts by the identity of the operation.
     """
     wanted = {id(source) for source in sources}
-    order: list[Any] = []  # everything that the targets depend on, inputs after the operations that use them
     seen: set[int] = set()
-    stack = _unique(map(producer, targets))
-    seen.update(map(id, stack))
-    while stack:
-        op = stack.pop()
-        order.append(op)
-        for before in map(producer, op.inputs):
-            if before is not None and id(before) not in seen:
-                seen.add(id(before))
-                stack.append(before)
-    consumers: dict[int, list[Any]] = {id(op): [] for op in order}
-    for op in order:
-        for before in _unique(map(producer, op.inputs)):
-            consumers[id(before)].append(op)
     between: dict[int, Any] = {}
-    leads = [op for op in order if any(id(tensor) in wanted for tensor in op.inputs)]
-    while leads:  # forwards, from the operations that take a source
-        op = leads.pop()
-        if id(op) not in between:
-            between[id(op)] = op
-            leads += consumers[id(op)]
-    pending = dict.fromkeys(between, 0)
-    for op in between.values():
-        for before in map(producer, op.inputs):
-            if id(before) in pending:
-                pending[id(before)] += 1
-    return pending
+    stack = [(op, False) for op in _unique(map(producer, targets))]
+    while stack:
+        op, is_after_its_inputs = stack.pop()
+        earlier = _unique(map(producer, op.inputs))
+        if is_after_its_inputs:
+            if wanted.intersection(map(id, op.inputs)) or between.keys() & map(id, earlier):
+                between[id(op)] = op
+        elif id(op) not in seen:
+            seen.add(id(op))
+            stack += [(op, True), *((before, False) for before in earlier)]
+    uses = Counter(id(before) for op in between.values() for before in map(producer, op.inputs))
+    return {key: uses[key] for key in between}
 
 
 def _unique(items: Iterable[Any]) -> list[Any]:

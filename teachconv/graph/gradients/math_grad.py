@@ -143,14 +143,8 @@ def _mat_mul_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     def product(x: Any, y: Any, *transposes: Any) -> Any:
         return multiply(x, y, **dict(zip(names, transposes, strict=True)), _kernel=kernel)
 
-    if transpose_a:
-        to_a = product(b, grad, transpose_b, True)
-    else:
-        to_a = product(grad, b, False, not transpose_b)
-    if transpose_b:
-        to_b = product(grad, a, True, transpose_a)
-    else:
-        to_b = product(a, grad, not transpose_a, False)
+    to_a = product(b, grad, transpose_b, True) if transpose_a else product(grad, b, False, not transpose_b)
+    to_b = product(grad, a, True, transpose_a) if transpose_b else product(a, grad, not transpose_a, False)
     return reduce_gradients(a, b, to_a, to_b, kept=2) if is_batch else (to_a, to_b)
 
 

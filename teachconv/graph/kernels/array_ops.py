@@ -30,8 +30,6 @@ def _outputs(arrays: Any) -> Any:
 # An op, or several that do the same, and its function: of the inputs, and by name of the attributes and the
 # shape of the output.
 _FUNCTIONS: dict[tuple[str, ...], Callable[..., Any]] = {
-    # the executor has replaced a reference to a variable by its value
-    ("StopGradient", "Identity", "ReadVariableOp"): lambda x: x,
     ("Shape",): lambda x, *, out_type: np.array(x.shape, out_type),
     ("ShapeN",): lambda *inputs, out_type: _outputs(np.array(each.shape, out_type) for each in inputs),
     ("Size",): lambda x, *, out_type: np.array(x.size, out_type),

@@ -14,7 +14,7 @@ from ..core_ops.nn_ops import CONVOLUTIONS
 from ..framework.config import DeviceSpec
 from ..framework.op_kernel import KERNELS, OpKernel, OpKernelContext, register_kernel
 from ..framework.shape_inference import register_function
-from . import array_ops, conv_ops, state_ops  # noqa: F401  (register what the GPU has, too)
+from . import array_ops, conv_ops, cwise_ops, state_ops  # noqa: F401  (register what the GPU has, too)
 
 for _name in (*CONVOLUTIONS, "_FusedConv2D"):
     register_kernel(_name, "GPU", "", "cupy")(KERNELS[_name, "CPU", ""].kernel)

@@ -24,6 +24,13 @@ from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 from ..framework.shape_inference import FunctionKernel, register_function
 
+# what a product of matrices is, by whether each is transposed; a filter gradient sums over an image's cells
+_CONVOLUTION = {
+    (False, False): "conv2d",
+    (True, False): "conv2d_backprop_filter",
+    (False, True): "conv2d_backprop_input",
+}
+
 
 @register_kernel("MatMul", "CPU", "", *backends.TABLE)
 class MatMulOp(OpKernel):
@@ -61,19 +68,12 @@ class MatMulOp(OpKernel):
         rows, inner = a.shape[::-1] if transpose_a else a.shape
         other, cols = b.shape[::-1] if transpose_b else b.shape
         if inner != other:
-            raise InvalidArgumentError(
-                f"the columns of a and the rows of b must be equally many; got {inner} and {other}"
-            )
-        sizes = None
-        if transpose_a:  # the sum over the positions of an image
-            op, sizes = "conv2d_backprop_filter", (1, 1, rows, cols)
-        elif transpose_b:
-            op, sizes = "conv2d_backprop_input", (1, 1, rows, cols)
-        else:
-            op = "conv2d"
-        windows, options = (1, "VALID", "NHWC", 1, sizes), (self.label or None, None, None)
+            raise InvalidArgumentError(f"a must have as many columns as b has rows; got {inner} and {other}")
+        op = OPS[_CONVOLUTION[transpose_a, transpose_b]]
+        windows = (1, "VALID", "NHWC", 1, (1, 1, rows, cols) if op.is_gradient else None)
+        options = (self.label or None, None, None)
         found = dispatch.compute(
-            OPS[op], a[None, None], b[None, None], windows, options, bias, activation=activation
+            op, a[None, None], b[None, None], windows, options, bias, activation=activation
         )
         return found[0, 0]
 

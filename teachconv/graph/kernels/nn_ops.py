@@ -37,12 +37,6 @@ def _bias_add_grad(gradient: Any, *, data_format: str) -> Any:
     return total.astype(gradient.dtype, copy=False)
 
 
-@register_function("Relu")
-def _relu(features: Any) -> Any:
-    """Return max(features, 0); NaN stays NaN."""
-    return np.maximum(features, features.dtype.type(0))
-
-
 @register_function("ReluGrad", infers=True)
 def _relu_grad(gradients: Any, features: Any) -> Any:
     """Return the gradients where the features are positive, elsewhere 0, also at 0 itself.

@@ -32,6 +32,7 @@ from ..framework.tensor_shape import as_shape, is_fully_defined
 from ..options import unsupported
 from . import gen_nn_ops
 from .control_flow_ops import group
+from .gen_nn_ops import identity, stop_gradient
 
 __all__ = [
     "broadcast_to",
@@ -89,19 +90,6 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
             "pass the array"
         )
     return gen_nn_ops.placeholder(dtype, shape, name=name)
-
-
-def identity(input: Any, name: str | None = None) -> Any:
-    """Return the input, after the surrounding control dependencies have finished.
-
-    Args:
-        input: a tensor, variable or array.
-        name: the name of the node.
-
-    Returns:
-        A tensor or array of the same shape.
-    """
-    return gen_nn_ops.identity(input, name=name)
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
@@ -469,19 +457,6 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
     [[1, 3], [2, 4]]
     """
     return gen_nn_ops.concat_v2(items(values, "values", "a list of tensors"), axis, name=name)
-
-
-def stop_gradient(input: Any, name: str | None = None) -> Any:
-    """Return the input, which counts as a constant for gradients, as tf.stop_gradient.
-
-    Args:
-        input: a tensor, variable or array.
-        name: the name of the node.
-
-    Returns:
-        A tensor of the same shape.
-    """
-    return gen_nn_ops.stop_gradient(input, name=name)
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:

@@ -69,11 +69,7 @@ def add_control_dependencies(graph: Graph) -> list[Operation]:
         if op.type == "Variable":
             refs[op] = op
             continue
-        if op.op_def.is_stateful and not op.op_def.outputs and op.type != "NoOp":
-            writes.append(op)  # to a file
         touched = {refs[tensor.op] for tensor in op.inputs if tensor.op in refs}
-        if not touched:
-            continue
         takes = op.op_def.flat(op.op_def.inputs, op.attrs)
         written = {
             refs[tensor.op]
@@ -89,7 +85,8 @@ def add_control_dependencies(graph: Graph) -> list[Operation]:
                 last_write[variable] = op
             else:
                 reads.setdefault(variable, []).append(op)
-        if written:
+        to_a_file = op.op_def.is_stateful and not op.op_def.outputs and op.type != "NoOp"
+        if written or to_a_file:
             writes.append(op)
         if any(output.is_ref for output in op.outputs):
             refs[op] = next(refs[tensor.op] for tensor in op.inputs if tensor.op in refs)

@@ -989,13 +989,17 @@ def greater_equal(x: Any, y: Any, name: str | None = None) -> Any:
     return run_or_add("GreaterEqual", name, [x, y], {})
 
 
-def identity(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def identity(input: Any, name: str | None = None) -> Any:
     """Returns its input; for a variable, its current value.
 
     Identity(input: T) -> output: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+
+    Args:
+        input: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Identity", name, [input], {"_kernel": _kernel})
+    return run_or_add("Identity", name, [input], {})
 
 
 def invert_permutation(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1540,13 +1544,17 @@ def range(start: Any, limit: Any, delta: Any, name: str | None = None, _kernel: 
     return run_or_add("Range", name, [start, limit, delta], {"_kernel": _kernel})
 
 
-def read_variable_op(resource: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def read_variable_op(resource: Any, name: str | None = None) -> Any:
     """Returns the current value of a variable: how a traced function reads one.
 
     ReadVariableOp(resource: dtype) -> value: dtype.
     dtype: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+
+    Args:
+        resource: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("ReadVariableOp", name, [resource], {"_kernel": _kernel})
+    return run_or_add("ReadVariableOp", name, [resource], {})
 
 
 def real_div(x: Any, y: Any, name: str | None = None) -> Any:
@@ -1562,13 +1570,17 @@ def real_div(x: Any, y: Any, name: str | None = None) -> Any:
     return run_or_add("RealDiv", name, [x, y], {})
 
 
-def relu(features: Any, name: str | None = None, _kernel: str | None = None) -> Any:
-    """Returns max(features, 0) element-wise.
+def relu(features: Any, name: str | None = None) -> Any:
+    """Returns max(features, 0) element-wise; NaN stays NaN.
 
     Relu(features: T) -> activations: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        features: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Relu", name, [features], {"_kernel": _kernel})
+    return run_or_add("Relu", name, [features], {})
 
 
 def relu_grad(gradients: Any, features: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1780,13 +1792,17 @@ def squeeze(input: Any, squeeze_dims: Any = (), name: str | None = None, _kernel
     return run_or_add("Squeeze", name, [input], {"squeeze_dims": squeeze_dims, "_kernel": _kernel})
 
 
-def stop_gradient(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def stop_gradient(input: Any, name: str | None = None) -> Any:
     """Returns its input, which counts as a constant for gradients.
 
     StopGradient(input: T) -> output: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+
+    Args:
+        input: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("StopGradient", name, [input], {"_kernel": _kernel})
+    return run_or_add("StopGradient", name, [input], {})
 
 
 def strided_slice(

@@ -22,7 +22,7 @@ from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined, text
 from . import gen_nn_ops
 from .array_ops import concat, convert_to_tensor, expand_dims, is_tensor, squeeze
-from .gen_nn_ops import elu, softplus
+from .gen_nn_ops import elu, relu, softplus
 from .math_ops import cast
 
 __all__ = [
@@ -484,19 +484,6 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
     """
     layout = "NCHW" if _layout(data_format, _rank_of(data_format))[1] == "C" else "NHWC"
     return gen_nn_ops.bias_add(value, bias, data_format=layout, name=name)
-
-
-def relu(features: Any, name: str | None = None) -> Any:
-    """Return max(features, 0), as tf.nn.relu.
-
-    Args:
-        features: numbers of any shape.
-        name: the name of the node.
-
-    Returns:
-        A tensor or array of the same shape; NaN stays NaN.
-    """
-    return gen_nn_ops.relu(features, name=name)
 
 
 def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:

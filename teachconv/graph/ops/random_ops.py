@@ -7,6 +7,7 @@ PCG64. With a seed they are the same in every process.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from .array_ops import constant, convert_to_tensor, is_tensor
 __all__ = ["normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
 
 _DEFAULT_GRAPH_SEED = 87654321  # TensorFlow's, where only the op has a seed
-_eager: dict[str, Any] = {"seed": None, "count": 0}
+_eager: dict[str, Any] = {"seed": None, "numbers": count(1)}
 
 
 def set_random_seed(seed: int | None) -> None:
@@ -36,13 +37,12 @@ def set_random_seed(seed: int | None) -> None:
     Raises:
         TypeError: if ``seed`` is not an int.
     """
-    if seed is not None:
-        seed = integer(seed, "seed")
+    seed = None if seed is None else integer(seed, "seed")
     graph: Any = current_graph()
     if graph is not None:
         graph.seed = seed
     else:
-        _eager.update(seed=seed, count=0)
+        _eager.update(seed=seed, numbers=count(1))
 
 
 def get_seed(op_seed: int | None) -> tuple[int, int]:
@@ -60,11 +60,7 @@ def get_seed(op_seed: int | None) -> tuple[int, int]:
     if global_seed is None and op_seed is None:
         return 0, 0
     if op_seed is None:
-        if graph is not None:
-            op_seed = len(graph.get_operations())
-        else:
-            _eager["count"] += 1
-            op_seed = _eager["count"]
+        op_seed = next(_eager["numbers"]) if graph is None else len(graph.get_operations())
     seeds = (_DEFAULT_GRAPH_SEED if global_seed is None else global_seed), integer(op_seed, "seed")
     return (0, 2**31 - 1) if seeds == (0, 0) else seeds
 

@@ -108,35 +108,33 @@ def slice_helper(tensor: Any, key: Any) -> Any:
     """
     if isinstance(key, (np.ndarray, EagerTensor)) and key.dtype == bool and key.ndim:
         return _masked(tensor, np.asarray(key))
-    begin, end, strides = [], [], []
+    bounds: list[Any] = []
     masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
     for position, item in enumerate(key if isinstance(key, tuple) else (key,)):
         bit = 1 << position
-        first, last, step = 0, 0, 1
+        ends: Any = (0, 0, 1)
         if item is Ellipsis:
             masks["ellipsis_mask"] |= bit
         elif item is None:
             masks["new_axis_mask"] |= bit
         elif isinstance(item, slice):
-            step = 1 if item.step is None else _integer(item.step, tensor)
             masks["begin_mask"] |= bit * (item.start is None)
             masks["end_mask"] |= bit * (item.stop is None)
-            first = 0 if item.start is None else _integer(item.start, tensor)
-            last = 0 if item.stop is None else _integer(item.stop, tensor)
+            written = zip((item.start, item.stop, item.step), ends, strict=True)
+            ends = [usual if end is None else _integer(end) for end, usual in written]
         else:
             masks["shrink_axis_mask"] |= bit
-            first = _integer(item, tensor)
-            last = first + 1
-        begin.append(first)
-        end.append(last)
-        strides.append(step)
+            first = _integer(item)
+            ends = (first, first + 1, 1)
+        bounds.append(ends)
+    columns = [[ends[column] for ends in bounds] for column in range(3)]  # begin, end, strides
     graph = current_graph()
     if graph is None:
-        first_of, last_of, step_of = (np.array(items, np.int32) for items in (begin, end, strides))
-        return gen_nn_ops.strided_slice(tensor, first_of, last_of, step_of, **masks)
+        begin, end, strides = (np.array(column, np.int32) for column in columns)
+        return gen_nn_ops.strided_slice(tensor, begin, end, strides, **masks)
     with graph.name_scope("strided_slice") as scope:
-        parts = [_stacked(items, name) for items, name in zip((begin, end, strides), _STACKS, strict=True)]
-        return gen_nn_ops.strided_slice(tensor, parts[0], parts[1], parts[2], name=scope, **masks)
+        begin, end, strides = map(_stacked, columns, _STACKS)
+        return gen_nn_ops.strided_slice(tensor, begin, end, strides, name=scope, **masks)
 
 
 def _masked(tensor: Any, mask: np.ndarray) -> Any:
@@ -150,7 +148,7 @@ def _masked(tensor: Any, mask: np.ndarray) -> Any:
     return array_ops.gather(parts, np.flatnonzero(mask))
 
 
-def _integer(item: Any, tensor: Any) -> Any:
+def _integer(item: Any) -> Any:
     """Return a bound as an int, or unchanged if it is a scalar tensor of a graph."""
     try:
         return index(item)

@@ -180,9 +180,7 @@ class Variable(Operators):
 
     def value(self) -> Any:
         """Return the value: in its graph the tensor ``name/read``, otherwise an eager tensor."""
-        if self._graph is None:
-            return self.read_value()
-        return self._read
+        return self.read_value() if self._graph is None else self._read
 
     def read_value(self) -> Any:
         """Return the current value: in a graph a new read node, which obeys the control dependencies."""

@@ -69,9 +69,8 @@ class Convolution(Windowed):
         for name, shape in self.kernel_shapes(channels).items():
             initializer = getattr(self, f"{name.removesuffix('_kernel')}_initializer")
             setattr(self, name, self.add_weight(shape, initializer, name=name))
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight((self.out_channels(channels),), self.bias_initializer, name="bias")
+        sizes = (self.out_channels(channels),)
+        self.bias = self.add_weight(sizes, self.bias_initializer, name="bias") if self.use_bias else None
 
     def check_weights(self, input_shape: Shape) -> None:
         """Raise unless the input has the channels that the filters were made for."""
@@ -401,9 +400,7 @@ class Conv2DTranspose(Conv2D):
         bias_initializer: Any = "zeros",
         **more: Any,
     ):
-        self.output_padding: tuple[int, ...] | None = None
-        if output_padding is not None:
-            self.output_padding = self._below_strides(output_padding, strides)
+        self.output_padding = None if output_padding is None else self._below_strides(output_padding, strides)
         windows = kernel_size, strides, padding, data_format, dilation_rate
         super().__init__(
             filters, *windows, 1, activation, use_bias, kernel_initializer, bias_initializer, **more

@@ -454,10 +454,8 @@ class UpSampling2D(Layer):
         if len(input_shape) != 4:
             raise ArgumentError(f"it needs 4 axes, not {len(input_shape)}")
         first = 1 if self.data_format == "channels_last" else 2
-        sizes = list(input_shape)
-        for axis, times in enumerate(self.size, first):
-            sizes[axis] = None if sizes[axis] is None else sizes[axis] * times  # type: ignore[operator]
-        return tuple(sizes)
+        times = dict(enumerate(self.size, first))
+        return tuple(size and size * times.get(axis, 1) for axis, size in enumerate(input_shape))
 
     def geometries(self, input_shape: Shape) -> list[Any]:
         """Return the geometry of the transposed convolution that does the same, its filter all ones."""

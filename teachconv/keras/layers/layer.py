@@ -186,7 +186,7 @@ class Layer:
         self._trainable = truth(trainable, "trainable")
         kind = as_dtype(floatx() if dtype is None else dtype)
         if kind.kind not in "biuf" and kind.name != "bfloat16":
-            raise ArgumentTypeError(f"dtype must be one of numbers; got {brief(dtype)}")
+            raise ArgumentTypeError(f"dtype must be a type of numbers; got {brief(dtype)}")
         self.dtype: str = kind.name
         self.built = False
         self.input_shape: Shape | None = None
@@ -330,10 +330,8 @@ class Layer:
             self._explain(self.check_weights, shape)
         if _training.get() is None:  # it is not called by another layer
             self._forget_losses()
-        if training is None:
-            training = _training.get()
-        if training is None:
-            training = self._training_unless_told
+        said = training, _training.get(), self._training_unless_told
+        training = next(word for word in said if word is not None)
         if self._takes_training:
             kwargs["training"] = training
         with within(_training, training), name_scope(self.name):

@@ -22,7 +22,7 @@ class _Merging(Layer):
         if not isinstance(input_shape, list):
             raise ArgumentError("it takes a list of tensors, such as [x, y]")
         if len({len(shape) for shape in input_shape}) > 1:
-            raise ArgumentError("all the tensors must have as many axes")
+            raise ArgumentError("all tensors must have the same number of axes")
         return self.merged(input_shape)
 
     def merged(self, shapes: Sequence[Shape]) -> Shape:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.arguments import integer, real, truth
-from ...graph import multiply, reduce_mean, reshape, rsqrt, square
+from ...graph import reduce_mean, reshape, square
+from ...graph.ops.nn_impl import batch_normalization
 from ...support.errors import ArgumentError
 from .layer import Layer, Shape
 
@@ -96,11 +97,12 @@ class BatchNormalization(Layer):
                 average.assign(average * self.momentum + reshape(value, [-1]) * (1 - self.momentum))
         else:
             mean, variance = self._along(self.moving_mean, axes), self._along(self.moving_variance, axes)
-        factor = rsqrt(variance + self.epsilon)
-        if self.gamma is not None:
-            factor = multiply(factor, self._along(self.gamma, axes))
-        offset = -mean * factor if self.beta is None else self._along(self.beta, axes) - mean * factor
-        return inputs * factor + offset
+        return self._normalized(inputs, mean, variance, axes)
+
+    def _normalized(self, inputs: Any, mean: Any, variance: Any, axes: list[int]) -> Any:
+        """Return the inputs less a mean, by the root of a variance, times gamma, plus beta."""
+        beta, gamma = (None if each is None else self._along(each, axes) for each in (self.beta, self.gamma))
+        return batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
 
     def _along(self, weight: Any, axes: list[int]) -> Any:
         """Return a weight as a tensor that has the channels in their axis, and size 1 in the others."""

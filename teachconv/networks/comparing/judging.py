@@ -25,7 +25,7 @@ from ...windows.normalization import of_filters
 from .. import definitions
 from ..reading import Layer
 
-_FOLDING = 8  # roundings of each weight that batch normalisation is folded into, by whoever did it
+FOLDING = 8  # roundings of each weight that batch normalisation is folded into, by whoever did it
 
 
 def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRow:
@@ -41,9 +41,9 @@ def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRo
         then says why.
     """
     assert layer.op is not None
-    x = layer.around(inputs[0])
     with np.errstate(all="ignore"):
         try:
+            x = layer.around(inputs[0])
             if is_one_of(layer.op, WINDOWS):
                 return diff(layer.op, x, **layer.arguments, against={layer.name: got}).rows[0]
             if is_quantized(layer.op) or layer.op.__module__ == definitions.__name__:
@@ -53,9 +53,14 @@ def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRo
                 if row.passed or layer.op.__name__ not in OPS or got.shape != made.value.shape:
                     return row
                 return diff(layer.op, x, **layer.arguments, backends=[], against={layer.name: got}).rows[0]
-            return _Exact(call_of(layer, x), layer).row(layer.name, "", got)
+            return judged_call(call_of(layer, x), layer, got)
         except (TypeError, ValueError, IndexError) as error:
             return DiffRow(layer.name, "", None, note=plain(error))
+
+
+def judged_call(call: Call, layer: Layer, got: np.ndarray) -> DiffRow:
+    """Judge a result by a call, as that of a layer, whose weights may have batch normalisation folded in."""
+    return _Exact(call, layer).row(layer.name, "", got)
 
 
 def exact(layer: Layer, inputs: Sequence[np.ndarray]) -> np.ndarray:
@@ -108,8 +113,9 @@ def relayout(array: np.ndarray, axis: int, to: int, rank: int) -> np.ndarray:
     if array.ndim < 2:
         return array
     found = np.moveaxis(array, axis, -1)
-    if found.ndim != rank and found.size == len(found) * found.shape[-1]:
-        found = found.reshape(len(found), *(1,) * (rank - 2), found.shape[-1])
+    inner = [size for size in found.shape[1:-1] if size != 1]
+    if found.ndim != rank and len(inner) <= rank - 2:
+        found = found.reshape(len(found), *(1,) * (rank - 2 - len(inner)), *inner, found.shape[-1])
     return np.ascontiguousarray(np.moveaxis(found, -1, to))
 
 
@@ -132,4 +138,4 @@ class _Exact(WideTruth):
         own, dtype = super().bound(error, declared), self.call.first.dtype
         if self._scale is None:
             return own
-        return own + _FOLDING * float_format(dtype).unit_roundoff * (self.abs_sum + self._scale[2])
+        return own + FOLDING * float_format(dtype).unit_roundoff * (self.abs_sum + self._scale[2])

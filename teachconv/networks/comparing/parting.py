@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ from .reasons import mended_call, reason_of_segment, without_effect
 NAN = "NaN or infinity begins"
 _UNJUDGED = (LAYOUT, "array")  # of which no call is known that may be wrong
 _ROUNDS = 4  # the most places that are looked for
-_FIRST = 5  # the most layers of each model that are tried
+_RUNS = 40  # of the first model for each place
+_FIRST = 5  # the most layers of each model that are tried as one that the other does not have
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,129 +93,118 @@ class Partings:
         ]
         # the pairs at which the first model has the second's numbers
         self._forced: list[tuple[int, int]] = []
-        self._done: dict[tuple[int, int], LayerRow] = {}
-        # of segments of several layers those that are wrong in themselves
-        self._wrong: dict[tuple[int, int], list[LayerRow]] = {}
+        # by the ends of segments: their layers, and their rows
+        self._done: dict[tuple[int, int], tuple[Sequence[Sequence[int]], list[LayerRow]]] = {}
 
     def rows(self) -> tuple[list[LayerRow], Verdict]:
         """Return the rows in the first model's order, and what is found of what the models return."""
-        (state, second), parted = self.networks, 0
-        anchors = Anchors(state, second)
-        self._judge_segments(anchors)
-        stopped = [network.layers[-1].error for network in self.networks]
-        if stopped.count("") == 1 and anchors.open(0) and anchors.open(1):
-            cut = self._alike(anchors)
-            self._part(anchors, cut)
-            row = self._done[cut.a, cut.b]
-            inputs = [network.layers[n].inputs for network, n in zip(anchors.networks, cut[:2], strict=True)]
-            takes = [[x.size for x in given[:1]] for given in inputs]
-            if not row.code:  # what the other model takes, this one refuses
-                same = False if takes[0] == takes[1] != [] else None
-                self._done[cut.a, cut.b] = replace(row, same=same, code="raised")
-        while (anchors.open(0) or anchors.open(1)) and parted < _ROUNDS and not any(stopped):
-            verdict = returned(anchors)
-            if verdict.same is not False or verdict.code in ("structure", "dtype"):
+        anchors, stopped = Anchors(*self.networks), [network.layers[-1].error for network in self.networks]
+        is_apart, end = stopped.count("") == 1, Verdict(None)
+        while True:
+            cut, opens = self._judge_segments(anchors), [anchors.open(side) for side in (0, 1)]
+            if not any(stopped):
+                end = returned(anchors)
+                is_apart = end.same is False and end.code not in ("structure", "dtype")
+            if cut is None and is_apart and any(opens) and len(self._forced) < _ROUNDS:
+                say("running on with the second model's numbers")
+                cut = None if any(stopped) else self._cut(anchors, opens)
+                cut = cut or self._alike(anchors, opens)
+                self._part(anchors, cut, opens, any(stopped))
+            if cut is None or cut.state is anchors.networks[0]:
                 break
-            say("running on with the second model's numbers")
-            cut = self._cut(anchors)
-            self._part(anchors, cut)
-            parted += 1
-            if cut.state is state:
-                break
-            state = cut.state
             self._forced.append((cut.a, cut.b))
-            anchors = Anchors(state, second, self._forced)
-            self._judge_segments(anchors)
-        end = returned(anchors) if not any(stopped) else Verdict(None)
-        last = self._last_segment(anchors, end) if not (parted or any(stopped)) else []
-        rows = [row for key in sorted(self._done) for row in (*self._wrong.get(key, ()), self._done[key])]
-        rows += [*last, *self._rest(anchors, stopped, bool(last))]
-        if end.same and parted:
+            anchors = Anchors(cut.state, self.networks[1], self._forced)
+        if end.same is not False and any(n in self._own[side] for side in (0, 1) for n in opens[side]):
+            layers = [opens[0], [] if self.networks[1].framework == "arrays" else opens[1]]
+            if not any(stopped):
+                self._add(anchors, layers, end, (len(self.networks[0].layers), 0))
+        rows = [row for key in sorted(self._done) for row in self._done[key][1]]
+        if end.same and self._forced:
             end = Verdict(None)
         if end.same is False and end.code != "moved":
             end = end._replace(reason=f"{end.reason}; {_last_equal(anchors, ((), ()))}")
-        return rows, end
+        return [*rows, *self._rest(opens, stopped)], end
 
-    def _judge_segments(self, anchors: Anchors) -> None:
+    def _judge_segments(self, anchors: Anchors) -> Cut | None:
+        """Add the rows of the segments up to one that differs in a part of it; return where that ends."""
         for anchor in anchors.found[1:]:
             key = anchor.a, anchor.b
             if key in self._done:
                 continue
-            layers = [anchors.layers(side, end) for side, end in enumerate(anchor[:2])]
             say(f"judging {anchors.networks[0].layers[anchor.a].name}")
-            verdict = anchors.judged(anchor)
-            row = self._agreed(anchors, layers, verdict)
-            if verdict.same is False:
-                row = self._explained(anchors, row, layers, anchor.a, anchor.b)
-            self._add(key, row, layers)
+            layers, verdict = [anchors.layers(side, n) for side, n in enumerate(key)], anchors.judged(anchor)
+            cut = self._cut(anchors, layers, key) if verdict.same is False else None
+            if cut is not None:
+                self._part(anchors, cut, layers)
+                return cut
+            self._add(anchors, layers, verdict, key)
+        return None
 
-    def _agreed(self, anchors: Anchors, layers: Sequence[Sequence[int]], verdict: Verdict) -> LayerRow:
-        """Return the row of a segment, which says if its results agree but its weights do not."""
-        row = self._row(layers, verdict)
-        unlike = without_effect(*self._parts(anchors, layers)) if verdict.same and not row.wrong else ""
-        return replace(row, same=None, code="no_effect", reason=unlike) if unlike else row
+    def _part(
+        self, anchors: Anchors, cut: Cut, within: Sequence[Sequence[int]], stopped: bool = False
+    ) -> None:
+        """Add the row of a place at which the models part, or one of them stopped."""
+        ends = list(enumerate((cut.a, cut.b)))
+        layers = [anchors.layers(side, end) if end in within[side] else [] for side, end in ends]
+        self._add(anchors, layers, Verdict(False), (cut.a, cut.b))
+        row = self._done[cut.a, cut.b][1][-1]
+        if stopped and not row.code:  # what the other model takes, this one refuses
+            takes = [[x.size for x in anchors.networks[side].layers[end].inputs[:1]] for side, end in ends]
+            same = False if takes[0] == takes[1] != [] else None
+            self._done[cut.a, cut.b][1][-1] = replace(row, same=same, code="raised")
 
-    def _last_segment(self, anchors: Anchors, end: Verdict) -> list[LayerRow]:
-        """Return the row of the layers behind the last anchors, if what the models return does not differ."""
-        layers = [anchors.open(0), [] if self.networks[1].framework == "arrays" else anchors.open(1)]
-        computing = [n for side, part in enumerate(layers) for n in part if n in self._own[side]]
-        if end.same is False or not computing:
-            return []
-        return [self._agreed(anchors, layers, end)]
-
-    def _add(self, key: tuple[int, int], row: LayerRow, layers: Sequence[Sequence[int]]) -> None:
+    def _add(
+        self, anchors: Anchors, layers: Sequence[Sequence[int]], verdict: Verdict, end: tuple[int, int]
+    ) -> None:
         """Add the row of a segment, and before it one of each layer among several that is wrong in itself."""
-        self._done[key] = row
-        if row.wrong and max(map(len, layers)) > 1:
-            self._wrong[key] = [
-                self._row([[n], []] if side == 0 else [[], [n]], Verdict(None))
-                for side, part in enumerate(layers)
-                for n in part
-                if n in self._own[side] and self._own[side][n].passed is False
-            ]
+        row = self._row(layers, verdict)
+        if verdict.same is False:
+            row = self._explained(anchors, row, layers, end)
+        elif verdict.same and not row.wrong and (words := without_effect(*self._parts(anchors, layers))):
+            row = replace(row, same=None, code="no_effect", reason=words)
+        wrong = [
+            self._row([[n], []] if side == 0 else [[], [n]], Verdict(None))
+            for side, part in enumerate(layers)
+            for n in part
+            if max(map(len, layers)) > 1 and n in self._own[side] and self._own[side][n].passed is False
+        ]
+        self._done[end] = layers, [*wrong, row]
 
     def _row(self, layers: Sequence[Sequence[int]], verdict: Verdict) -> LayerRow:
         """Return the row of a segment."""
-        names, passed = list[str | None](), list[bool | None]()
-        judged_rows = [
+        sides = [
             [self._own[side][n] for n in part if n in self._own[side]] for side, part in enumerate(layers)
         ]
-        for side, part in enumerate(layers):
-            names.append(" + ".join(self._named(side, part)) or None)
-            found = judged_rows[side]
-            passed.append(tables.verdict(row.passed for row in found) if found else True)
-        every = [*judged_rows[0], *judged_rows[1]]
+        every = [*sides[0], *sides[1]]
         wrong = next((row for row in every if row.passed is False), None)
         unsure = [row for row in every if row.passed is None]
         telling = [wrong] if wrong else unsure or [row for row in every if NAN in row.note][:1]
-        said = "; ".join(dict.fromkeys(map(found_by, telling)))
-        code = wrong.diagnosis.code if wrong and wrong.diagnosis else ""
-        most = max([verdict.fraction, *(row.bound_fraction for row in every)])
-        words = "; ".join(filter(None, [said, verdict.reason]))
-        (a, b), (a_passed, b_passed), code = names, passed, code or verdict.code
-        return LayerRow(
-            a, b, self._kind(layers), a_passed, b_passed, verdict.same, code, words, bound_fraction=most
+        parts = [
+            [network.layers[n] for n in part] for network, part in zip(self.networks, layers, strict=True)
+        ]
+        kinds = [[layer.op_type for layer in part if layer.op_type != LAYOUT] for part in parts]
+        names = kinds[0] or kinds[1] or [LAYOUT]
+        (a, b), (a_passed, b_passed) = (
+            [" + ".join(_names(part)) or None for part in parts],
+            [tables.verdict(row.passed for row in rows) if rows else True for rows in sides],
         )
+        code = wrong.diagnosis.code if wrong and wrong.diagnosis else verdict.code
+        said = "; ".join(filter(None, [*dict.fromkeys(map(found_by, telling)), verdict.reason]))
+        most = max([verdict.fraction, *(row.bound_fraction for row in every)])
+        op_type = next((name for name in names if "convolution" in name), names[-1])
+        return LayerRow(a, b, op_type, a_passed, b_passed, verdict.same, code, said, bound_fraction=most)
 
-    def _named(self, side: int, part: Sequence[int]) -> list[str]:
-        every = [self.networks[side].layers[n] for n in part]
-        telling = [layer for layer in every if layer.op_type != LAYOUT or _moves(layer)]
-        return [layer.name for layer in telling or every]
+    def _cut(
+        self, anchors: Anchors, within: Sequence[Sequence[int]], end: tuple[int, int] | None = None
+    ) -> Cut | None:
+        """Return the first place from which on the models agree: up to the end of a segment, or in the end.
 
-    def _kind(self, layers: Sequence[Sequence[int]]) -> str:
-        for side in (0, 1):
-            names = [self.networks[side].layers[n].op_type for n in layers[side]]
-            telling = [name for name in names if name != LAYOUT]
-            if telling:
-                return next((name for name in telling if "convolution" in name), telling[-1])
-        return LAYOUT
-
-    def _cut(self, anchors: Anchors) -> Cut:
-        """Return the first place from which on the models agree again."""
+        If there is none in the end, that behind which they have the most in common.
+        """
         state, second = anchors.networks
         best, most = None, 0
-        opens = [anchors.open(side) for side in (0, 1)]
-        for a, b in _places(anchors, opens):
+        places = _places(anchors, within) if len(self._forced) < _ROUNDS else ()
+        for a, b in islice((place for place in places if place != end), _RUNS):
             try:
                 made = state.again(a, _laid_out(second, b, state, a))
                 if len(made.layers) != len(state.layers):
@@ -221,55 +212,38 @@ class Partings:
                 found = Anchors(made, second, [*self._forced, (a, b)])
             except (TypeError, ValueError, IndexError, RuntimeError):
                 continue
-            if returned(found).same is not False:
-                return Cut(a, b, made)
-            gained = sum(
-                n in opens[0] and m in opens[1] and (n, m) != (a, b) and n > a for n, m, _ in found.found
-            )
+            if end is not None:
+                if any(anchor[:2] == end and found.judged(anchor).same for anchor in found.found):
+                    return Cut(a, b, made)
+                continue
+            gained = sum(n in within[0] and m in within[1] and n > a for n, m, _ in found.found)
+            if returned(found).same is not False:  # at the last layers of all it says least
+                return best if most > 1 and not gained else Cut(a, b, made)
             if gained > most:
                 best, most = Cut(a, b, made), gained
-        if best is not None:
-            return best
-        return self._alike(anchors)
+        return best
 
-    def _alike(self, anchors: Anchors) -> Cut:
+    def _alike(self, anchors: Anchors, opens: Sequence[Sequence[int]]) -> Cut:
         """Return the first layers behind the anchors that are of one kind, or the first of all."""
-        (state, second), opens = anchors.networks, [anchors.open(side)[:_FIRST] for side in (0, 1)]
-        pairs = [(a, b) for a in opens[0] for b in opens[1]]
+        state, second = anchors.networks
+        pairs = [(a, b) for a in opens[0][:_FIRST] for b in opens[1][:_FIRST]]
         pairs = pairs or [(next(iter(opens[0]), INPUT), next(iter(opens[1]), INPUT))]
         alike = (pair for pair in pairs if state.layers[pair[0]].op_type == second.layers[pair[1]].op_type)
-        a, b = next(alike, pairs[0])
-        return Cut(a, b, state)
-
-    def _part(self, anchors: Anchors, cut: Cut) -> None:
-        """Add the row of a place at which the models part."""
-        layers = [
-            anchors.layers(side, end) if end in anchors.open(side) else []
-            for side, end in enumerate((cut.a, cut.b))
-        ]
-        row = self._row(layers, Verdict(False))
-        row = self._explained(anchors, row, layers, cut.a, cut.b)
-        self._add((cut.a, cut.b), row, layers)
+        return Cut(*next(alike, pairs[0]), state)
 
     def _explained(
-        self, anchors: Anchors, row: LayerRow, layers: Sequence[Sequence[int]], a: int, b: int
+        self, anchors: Anchors, row: LayerRow, layers: Sequence[Sequence[int]], end: tuple[int, int]
     ) -> LayerRow:
         """Return a row with the reason why its segments differ, and how much of the difference they cause."""
-        state, second = anchors.networks
-        share = self._share(row, layers, state, a, b)
         found = reason_of_segment(*self._parts(anchors, layers))
         if not row.wrong:
-            last = _last_equal(anchors, layers)
-            if found.code == "moved" and all(layers) and (words := self._wiring(anchors, a, b)):
+            if found.code == "moved" and all(layers) and (words := self._wiring(anchors, *end)):
                 found = found._replace(code="wiring", words=words)
-            words = (
-                f"{found.words}; {last}"
-                if found.code in ("moved", "wiring", "result", "missing")
-                else found.words
-            )
-            row = replace(row, code=found.code, reason="; ".join(filter(None, [words, row.reason])))
+            is_vague = found.code in ("moved", "wiring", "result", "missing")
+            said = [found.words, *([_last_equal(anchors, layers)] * is_vague), row.reason]
+            row = replace(row, code=found.code, reason="; ".join(filter(None, said)))
         call = mended_call(*found.pair) if found.pair else ""
-        return replace(row, share=share, call=call)
+        return replace(row, share=self._share(row, layers, anchors.networks[0], *end), call=call)
 
     def _parts(self, anchors: Anchors, layers: Sequence[Sequence[int]]) -> list[list[Layer]]:
         """Return the layers of a segment of both models."""
@@ -310,37 +284,33 @@ class Partings:
             return None
         return float(1 - after / before) if 0 < before < np.inf and after < np.inf else None
 
-    def _rest(self, anchors: Anchors, stopped: Sequence[str], is_judged: bool) -> Iterator[LayerRow]:
+    def _rest(self, opens: Sequence[Sequence[int]], stopped: Sequence[str]) -> Iterator[LayerRow]:
         """Yield a row for each layer that is in no segment."""
-        within = [
-            {n for a, b in self._done for n in anchors.layers(side, (a, b)[side]) if (a, b)[side] != INPUT}
-            for side in (0, 1)
-        ]
-        opens = [anchors.open(side) for side in (0, 1)]
         for side, own in enumerate(self._own):
-            for number, row in own.items():
-                if number in within[side] or is_judged and number in opens[side]:
-                    continue
-                layer = self.networks[side].layers[number]
+            network, within = self.networks[side], {n for done, _ in self._done.values() for n in done[side]}
+            twins = [network.layers[n].output for n in within]
+            for number in sorted(own.keys() - within):
+                layer = network.layers[number]
+                is_still = not _moves(layer)
                 if stopped[1 - side]:
                     why = f"the {('second', 'first')[side]} model did not come so far"
-                elif not _moves(layer):
+                elif is_still:
                     why = "it changes nothing here"
                 elif number in opens[side]:
                     why = "the models parted before"
                 else:
                     why = "nothing that the model returns comes from it"
-                twins = (self.networks[side].layers[n].output for n in within[side])
-                known = [each for each in twins if each is not None and layer.output is not None]
-                is_idle = any(np.array_equal(layer.output, each) for each in known)  # type: ignore[arg-type]
-                is_idle |= not _moves(layer) or number not in opens[side] and layer.weights is None
+                known = [twin for twin in twins if twin is not None and layer.output is not None]
+                is_idle = is_still or any(np.array_equal(layer.output, twin) for twin in known)  # type: ignore[arg-type]
+                is_idle |= number not in opens[side] and layer.weights is None
                 same = True if is_idle and not stopped[1 - side] else None
-                words = "; ".join(filter(None, [why, found_by(row)]))
-                found = LayerRow(None, None, layer.op_type, same=same, reason=words)
-                own_half: dict[str, Any] = {"b": layer.name, "b_passed": row.passed}
-                if side == 0:
-                    own_half = {"a": layer.name, "a_passed": row.passed}
-                yield replace(found, **own_half)
+                yield self._row([[number], []] if side == 0 else [[], [number]], Verdict(same, "", why))
+
+
+def _names(layers: Sequence[Layer]) -> list[str]:
+    """Return the names of a segment's layers, without those that leave the numbers as they are."""
+    telling = [layer for layer in layers if layer.op_type != LAYOUT or _moves(layer)]
+    return [layer.name for layer in telling or layers]
 
 
 def _moves(layer: Layer) -> bool:
@@ -350,22 +320,23 @@ def _moves(layer: Layer) -> bool:
     return not np.array_equal(np.ravel(layer.inputs[0]), np.ravel(layer.output))
 
 
-def _places(anchors: Anchors, opens: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of layers at which the models may have parted, those with little before them first."""
-    ranked: list[tuple[int, int, int]] = []
-    few = [opens[0][:_FIRST], opens[1] if anchors.networks[1].framework == "arrays" else opens[1][:_FIRST]]
-    for i, a in enumerate(few[0], 1):
-        ranked += [(i + j, a, b) for j, b in enumerate(few[1], 1)]
-        known = anchors.known(0)
-        ranked += [(i, a, known[n]) for n in anchors.begins(0, a) if n in known and known[n] != INPUT]
-    for j, b in enumerate(few[1], 1):
-        known = anchors.known(1)
-        ranked += [(j, known[n], b) for n in anchors.begins(1, b) if n in known and known[n] != INPUT]
-    first, second = anchors.networks
-    for _, a, b in sorted(ranked):
-        sizes = [getattr(network.layers[n].output, "size", -1) for network, n in ((first, a), (second, b))]
+def _places(anchors: Anchors, within: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of layers at which the models may have parted, those with little before them first.
+
+    One of the two may be the anchor before them, where only the other model has one more layer.
+    """
+    networks, ranked = anchors.networks, list[tuple[int, int, int]]()
+    for i, a in enumerate(within[0], 1):
+        ranked += [(i + j, a, b) for j, b in enumerate(within[1], 1)]
+    for side, part in enumerate(within):
+        known = anchors.known(side)
+        for count, number in enumerate(part[:_FIRST], 1):
+            before = [known[n] for n in anchors.begins(side, number) if known.get(n, INPUT) != INPUT]
+            ranked += [(count, *((number, n) if side == 0 else (n, number))) for n in before]
+    for _, *place in sorted(ranked):
+        sizes = [getattr(net.layers[n].output, "size", -1) for net, n in zip(networks, place, strict=True)]
         if sizes[0] == sizes[1] != -1:
-            yield a, b
+            yield place[0], place[1]
 
 
 def _laid_out(network: Network, number: int, other: Network, to: int) -> np.ndarray:

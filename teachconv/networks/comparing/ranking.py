@@ -162,6 +162,8 @@ def ranked(first: Network, second: Network) -> QuantizedComparison:
     """Return the layers of a float network by what their quantization in a second network costs."""
     if framework_of(first.model) == "recording":
         raise ArgumentError("a must be a model: it runs again on the numbers of b, which a recording cannot")
+    if error := second.calls[-1].get("error"):
+        raise ArgumentError(f"b must run to its end; {error}")
     found, matches = _tensors(second), dict[int, Tensor]()
     for tensor in found:
         if not 0 < tensor.scale < np.inf:
@@ -300,9 +302,14 @@ def _sqnr_of_output(first: Network, second: Network) -> float:
     if [*map(np.size, ours)] != [*map(np.size, theirs)]:
         shapes = ([list(np.shape(each)) for each in side] for side in (ours, theirs))
         raise ArgumentError("a and b must return arrays of the same sizes; got {} and {}".format(*shapes))
-    moved = (relayout(y, second.axis, first.axis, x.ndim) for x, y in zip(ours, theirs, strict=True))
-    signal, noisy = (np.concatenate([*map(np.ravel, side)]) for side in (ours, moved))
+    signal, noisy = (np.concatenate([*map(np.ravel, side)]) for side in (ours, map(_nearest, ours, theirs)))
     return decibels(signal, noisy - signal)
+
+
+def _nearest(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Return their array in the layout that is nearest to ours: a file's channels may be at either end."""
+    ways = (view(theirs).reshape(ours.shape) for view in views(ours.shape, theirs.shape, likely=True))
+    return min(ways, key=lambda way: float(np.square(way - ours, dtype=np.float64).sum()))
 
 
 def _row(

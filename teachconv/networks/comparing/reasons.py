@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,8 +18,8 @@ from ...verification.reports import DiffRow
 from ...windows.calls import FUNCTIONS as WINDOWS
 from ...windows.calls import bound_call
 from .. import definitions
-from ..reading import NORM, Layer
-from .judging import call_of, folded, judge, of_shape, relayout
+from ..reading import LAYOUT, NORM, Layer
+from .judging import call_of, folded, judge, judged_call, of_shape, relayout
 
 # what a fact is called in the frameworks' arguments
 _WORDS = {
@@ -36,7 +37,10 @@ _WORDS = {
     "low": ("min_val", "min"),
     "axis": ("axis", "dim"),
     "function": ("approximate",),
-    "coordinates": ("align_corners", "alignCorners", "coordinate_transformation_mode"),
+    "coordinates": (
+        *("mode", "interpolation", "align_corners", "alignCorners"),
+        *("coordinate_transformation_mode", "nearest_mode"),
+    ),
 }
 
 
@@ -75,13 +79,41 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
             row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
         if row.passed is False or not row.compared and b.op is not None:
             return Found(*reason(a, b, inputs, row), (a, b, inputs))
+    resizes = [layer for side in (ours, theirs) for layer in side if "coordinates" in layer.arguments]
+    if len(resizes) == 2 and resizes[0].arguments["coordinates"] != resizes[1].arguments["coordinates"]:
+        first, second = resizes
+        return Found(*_differing(first, second, ["coordinates"], first.arguments, second.arguments))
     if alone:
         lone = alone[0]
         other = "second" if any(lone is a for a in ours) else "first"
         return Found("missing", f"the {other} model has no such layer: {lone} is a {lone.op_type}")
     if undecided:
         return Found("result", f"no definition of {undecided[0].word} here")
+    orders = [_channel_order(side) for side in (ours, theirs)]
+    if all(orders) and orders[0] != orders[1]:
+        words = f"{theirs[-1]} reads it as {orders[1]}, where {ours[-1]} has {orders[0]}"
+        return Found("channel_order", f"the order of a channel's numbers is another: {words}")
     return Found("moved", "the layers compute the same, but what moves the numbers differs")
+
+
+def _channel_order(part: Sequence[Layer]) -> str:
+    """Return ONNX's name for the order in which layers read channels as blocks of pixels, or "".
+
+    DCR has the block's rows and columns first in a channel's number, CRD last.
+    """
+    moving = [layer for layer in part if layer.op_type == LAYOUT]
+    ends = [moving[0].inputs[0], np.asarray(moving[-1].output)] if moving else []
+    for axis in (1, -1) if [array.ndim for array in ends] == [4, 4] else ():
+        moved = [np.moveaxis(array, axis, -1) for array in ends]
+        deep, wide = sorted(moved, key=lambda array: array.shape[1])
+        (images, rows, cols, _), block = deep.shape, wide.shape[1] // max(1, deep.shape[1])
+        if block > 1 and wide.shape[:3] == (images, rows * block, cols * block) and deep.size == wide.size:
+            first = deep.reshape(images, rows, cols, block, block, -1).transpose(0, 1, 3, 2, 4, 5)
+            last = deep.reshape(images, rows, cols, -1, block, block).transpose(0, 1, 4, 2, 5, 3)
+            for name, way in (("DCR", first), ("CRD", last)):
+                if np.array_equal(way.reshape(wide.shape), wide):
+                    return name
+    return ""
 
 
 def _reason_of_array(a: Layer | None, b: Layer) -> Found:
@@ -172,9 +204,12 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
         return "", "it got no input"
     ours, theirs = _facts(a, inputs[0]), _facts(b, b.inputs[0])
     differing = [name for name in ours if name in theirs and not _same(ours[name], theirs[name])]
+    is_rewritten = differing or np.asarray(a.output).size != np.asarray(b.output).size
+    own = _with_weights_of(a, b) if is_rewritten else None
+    if own is not None and own.passed is False:  # the weights differ, however the geometry is written
+        row, differing = own, []
     if differing:
-        code, words = _code(differing, ours, theirs)
-        return code, f"{words}: {_said(b, differing, theirs)}, where {_said(a, differing, ours)}"
+        return _differing(a, b, differing, ours, theirs)
     if row.diagnosis is not None:
         sentence = row.diagnosis.sentence
         return row.diagnosis.code, f"its result is {sentence}" if sentence.startswith("equal") else sentence
@@ -185,6 +220,9 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
 
 
 def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple):  # of fewer axes where one is added, as for a 1D convolution
+        count = min(len(one), len(other))
+        return bool(one[len(one) - count :] == other[len(other) - count :])
     # a file may hold a number in fewer digits
     return bool(np.float32(one) == np.float32(other) if isinstance(one, float) else one == other)
 
@@ -222,17 +260,38 @@ def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
     return facts | {"padding": tuple(padding)}
 
 
-def _code(differing: list[str], ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[str, str]:
-    """Return the name of a difference, as of a diagnosis where there is one, and a sentence's beginning."""
-    code = "_and_".join(name for name in differing if name != "padding" or len(differing) == 1)
-    if differing == ["padding"]:
-        sums = [[sum(pair) for pair in facts["padding"]] for facts in (ours, theirs)]
-        code = "padding_side" if sums[0] == sums[1] else "padding"
-    words = {"padding_side": "the padding is on the other side"}
-    return code, words.get(code, f"another {code.replace('_and_', ' and ').replace('_', ' ')}")
+def _with_weights_of(a: Layer, b: Layer) -> DiffRow | None:
+    """Judge the second layer's result by its own call with the first's weights; None if they do not fit."""
+    with suppress(AssertionError, AttributeError, TypeError, ValueError):  # if it is not a convolution
+        one, two = (call_of(layer, layer.around(layer.inputs[0])) for layer in (a, b))
+        if b.output is not None and one.second.shape == two.second.shape:
+            return judged_call(replace(two, second=one.second, bias=one.bias), b, b.output)
+    return None
 
 
-def _said(layer: Layer, names: list[str], facts: dict[str, Any]) -> str:
+def _differing(
+    a: Layer, b: Layer, names: list[str], ours: Mapping[str, Any], theirs: Mapping[str, Any]
+) -> tuple[str, str]:
+    """Return the name of a difference of facts, as of a diagnosis where there is one, and a sentence."""
+    code = "_and_".join(name for name in names if name != "padding" or len(names) == 1)
+    words = f"another {code.replace('_and_', ' and ').replace('_', ' ')}"
+    if names == ["padding"] and [sum(pair) for pair in ours["padding"]] == [
+        sum(pair) for pair in theirs["padding"]
+    ]:
+        code, words = "padding_side", "the padding is on the other side"
+    elif names == ["coordinates"]:
+        places = [facts["coordinates"] for facts in (ours, theirs)]
+        rules = [place.partition(" ")[0] for place in places]
+        code, words = "interpolation", "the pixels are taken from other places"
+        if (rules[0] == "nearest") != (rules[1] == "nearest"):
+            words = "{1} for {0}".format(*("nearest" if rule == "nearest" else "linear" for rule in rules))
+        elif "align_corners" in places:
+            code = "align_corners"
+            words = f"align_corners is {'forgotten' if places[0] == code else 'set'}"
+    return code, f"{words}: {_said(b, names, theirs)}, where {_said(a, names, ours)}"
+
+
+def _said(layer: Layer, names: list[str], facts: Mapping[str, Any]) -> str:
     """Return a layer's arguments in its framework's words, and what they mean."""
     texts = []
     for name in names:
@@ -250,7 +309,7 @@ def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str
     with suppress(KeyError, TypeError, ValueError):  # if it is not a convolution
         one, two = call_of(a, a.around(inputs[0])), call_of(b, b.around(b.inputs[0]))
         ours, theirs = ({"filters": call.second, "bias": call.bias} for call in (one, two))
-    for name in ours.keys() & theirs.keys():
+    for name in [name for name in ours if name in theirs]:
         pair = [np.float64(name == "gamma") if each is None else each for each in (ours[name], theirs[name])]
         if any(isinstance(each, np.ndarray) for each in pair) and np.shape(pair[0]) in (
             (),

@@ -23,9 +23,8 @@ from ...windows.calls import FUNCTIONS as WINDOWS
 from .. import definitions
 from ..reading import LAYOUT, STORED, Layer
 from ..walking import INPUT, Network
-from .judging import call_of
+from .judging import FOLDING, call_of
 
-_FOLDING = 8  # roundings of each weight into which something is folded, by whoever did it
 Errors = np.ndarray | None  # of each number of an activation; None if no bound is known
 
 
@@ -63,41 +62,26 @@ class Spread:
 
     def __init__(self, network: Network, anchors: Mapping[int, np.ndarray]) -> None:
         self._network, self._anchors = network, anchors
+        self._errors: dict[int, Errors] = {**anchors}  # by the numbers of layers, as far as they were needed
 
     def arriving(self, array: np.ndarray, makers: Sequence[int]) -> Errors:
         """Return the errors of an array that comes from some layer."""
-        known = chosen(makers, self._anchors)
-        return self._carried(array, known[0], self._before(known)) if known else None
+        maker = chosen(makers, self._anchors)
+        for number in closure(self._network, maker, self._anchors):
+            if number not in self._errors:
+                self._errors[number] = self.behind(number)
+        error = self._errors[maker[0]] if maker else None
+        return None if error is None else carried([output_of(self._network, maker[0])], [error], array)
 
     def behind(self, number: int) -> Errors:
         """Return the errors of a layer's output, computed from what is before it even if it is an anchor."""
         layer = self._network.layers[number]
-        makers = [maker for each in layer.makers for maker in chosen(each, self._anchors)]
-        return self._behind(layer, self._before(makers))
-
-    def _before(self, makers: Sequence[int]) -> dict[int, Errors]:
-        """Return the errors of the anchors, and of the layers between these and some others."""
-        errors: dict[int, Errors] = dict(self._anchors)
-        for number in closure(self._network, makers, self._anchors):
-            errors[number] = self._behind(self._network.layers[number], errors)
-        return errors
-
-    def _behind(self, layer: Layer, errors: Mapping[int, Errors]) -> Errors:
-        found = []
-        for x, makers in zip(layer.inputs, layer.makers, strict=True):
-            maker = chosen(makers, self._anchors)
-            error = self._carried(x, maker[0], errors) if maker else None
-            if error is None:
-                return None
-            found.append(error)
+        pairs = zip(layer.inputs, layer.makers, strict=True)
+        known = [error for x, makers in pairs if (error := self.arriving(x, makers)) is not None]
         try:
-            return grown(layer, found)
+            return grown(layer, known) if len(known) == len(layer.inputs) else None
         except (TypeError, ValueError, IndexError):
             return None
-
-    def _carried(self, array: np.ndarray, maker: int, errors: Mapping[int, Errors]) -> Errors:
-        error = errors[maker]
-        return None if error is None else carried([output_of(self._network, maker)], [error], array)
 
 
 def carried(sources: Sequence[np.ndarray], errors: Sequence[np.ndarray], array: np.ndarray) -> np.ndarray:
@@ -137,7 +121,7 @@ def grown(layer: Layer, errors: Sequence[np.ndarray]) -> Errors:
     elif op.__module__ == definitions.__name__:
         found = _grown_by_definition(layer, errors)
     else:
-        relative = bounds.gamma(call_of(layer, layer.around(x)).terms + _FOLDING, form.unit_roundoff)
+        relative = bounds.gamma(call_of(layer, layer.around(x)).terms + FOLDING, form.unit_roundoff)
         call = call_of(layer, layer.around((error * (1 + relative) + relative * np.abs(x)).astype(x.dtype)))
         bias = None if call.bias is None else relative * np.abs(call.bias)
         found = call.to_caller(float64_result(replace(call, second=np.abs(call.second), bias=bias)))
@@ -148,7 +132,7 @@ def _grown_by_definition(layer: Layer, errors: Sequence[np.ndarray]) -> np.ndarr
     assert layer.op is not None
     inputs, words = [each.astype(np.float64) for each in layer.inputs], dict(layer.arguments)
     made = layer.op(*inputs, **words)
-    own = bounds.direct(np.asarray(made.sizes), made.terms + _FOLDING, layer.inputs[0].dtype) * bool(
+    own = bounds.direct(np.asarray(made.sizes), made.terms + FOLDING, layer.inputs[0].dtype) * bool(
         made.terms
     )
     if layer.op_type == "product":
@@ -158,11 +142,10 @@ def _grown_by_definition(layer: Layer, errors: Sequence[np.ndarray]) -> np.ndarr
             one = [errors[n] if n == at else each + errors[n] for n, each in enumerate(matrices[0])]
             other.append(layer.op(*one, **matrices[1]).value)
         return own + sum(other)
-    if layer.op_type in ("sum", "mean", "resize"):
-        return own + layer.op(errors[0], **words).value
-    if words.get("function") == "softmax":
-        return own + made.value * np.expm1(2 * errors[0].max(words.get("axis", -1), keepdims=True))
-    # a function of each number: it is farthest at the ends of the intervals if it rises or falls in them
+    if words.get("function") in definitions.SOFTMAX:  # the logarithm moves by twice the largest error
+        most = 2 * errors[0].max(words.get("axis", -1), keepdims=True)
+        return own + (most if words["function"] == "log_softmax" else made.value * np.expm1(most))
+    # what rises or falls in each number is farthest at the ends of the intervals
     signs = (
         product((-1, 1), repeat=len(inputs)) if len(inputs) < 4 else [(-1,) * len(inputs), (1,) * len(inputs)]
     )

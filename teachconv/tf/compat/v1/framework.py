@@ -15,6 +15,7 @@ from ....graph import (
     global_variables,
     global_variables_initializer,
     gradients,
+    placeholder,
     trainable_variables,
     variables_initializer,
 )
@@ -167,12 +168,6 @@ def pad(
     tensor: Any, paddings: Any, mode: Any = "CONSTANT", name: str | None = None, constant_values: Any = 0
 ) -> Any:
     """Add zeros around a tensor."""
-
-
-@in_graph
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
-    """Return a tensor whose value is fed to each run."""
-    return tg.placeholder(dtype, shape, name)
 
 
 @version_1(framework.shape)

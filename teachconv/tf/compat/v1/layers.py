@@ -358,9 +358,7 @@ class _BatchNormalization(layers.BatchNormalization):
                 tg.get_default_graph().add_to_collection(tg.GraphKeys.UPDATE_OPS, moving.assign_sub(change))
             mean = _chosen(training, batch_mean, mean)
             variance = _chosen(training, batch_variance, variance)
-        beta, gamma = (None if each is None else self._along(each, axes) for each in (self.beta, self.gamma))
-        mean, variance = self._along(mean, axes), self._along(variance, axes)
-        return nn_impl.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
+        return self._normalized(inputs, self._along(mean, axes), self._along(variance, axes), axes)
 
 
 @in_graph

@@ -72,9 +72,7 @@ def merge(inputs: Iterable[Summary], collections: Any = None, name: str | None =
         collections: the collections that list the result.
         name: has no effect.
     """
-    merged: dict[str, Any] = {}
-    for summary in inputs:
-        merged |= summary
+    merged = {tag: tensor for summary in inputs for tag, tensor in summary.items()}
     return _listed(merged, collections or ())
 
 
