@@ -8,6 +8,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.cli.main import main
+from teachconv.translation.targets import TARGETS
 
 
 @pytest.fixture

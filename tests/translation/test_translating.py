@@ -347,9 +347,14 @@ def test_check_says_whether_the_framework_ran(monkeypatch):
 
 
 @pytest.mark.parametrize("target", ["mlx", "paddle"])
-def test_a_removed_target_names_its_successor(target):
+def test_a_removed_target_names_its_successor(target, capsys):
     with pytest.raises(ArgumentError, match=r"to must be one of .*removed in 0\.2; tc\.resolve"):
         tc.translate(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), to=target)
+    with pytest.raises(ArgumentError, match=r"from_ must be one of .*removed in 0\.2; tc\.resolve"):
+        tc.convert_filters(np.ones((3, 3, 3, 4)), target, "torch")
+    with pytest.raises(SystemExit):
+        main(["translate", "tf.nn.conv2d", "(1, 8, 8, 3)", "(3, 3, 3, 4)", "--to", target])
+    assert "removed in 0.2; tc.resolve" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
