@@ -129,7 +129,9 @@ def _conv(
     check_bias(B, outs, "B")
     rank = len(sizes)
     padding = (_FORWARD_MODES[auto_pad], _sides(pads, auto_pad, rank))
-    geometry = forward_geometry((n, *in_sizes, in_channels), (*sizes, depth, outs), step, padding, spread)
+    geometry = forward_geometry(
+        (n, *in_sizes, in_channels), (*sizes, depth, outs), step, padding, spread, "W"
+    )
     axes = "DHW"[-rank:]
     steps = [filter_step("W", f"OI{axes}", f"{axes}IO")]
     if auto_pad.startswith("SAME"):

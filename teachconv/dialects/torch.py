@@ -121,6 +121,7 @@ def _forward(
         strides,
         (mode, tuple((pad, pad) for pad in pads)),
         ints(dilation, "dilation", rank, single=True),
+        "weight",
     )
     axes = "DHW"[-rank:]
     steps = [filter_step("weight", f"OI{axes}", f"{axes}IO")]
