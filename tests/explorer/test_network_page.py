@@ -2,6 +2,9 @@
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -388,3 +391,15 @@ def test_paper_is_light_and_holds_all_maps(show, digit):
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [dark]})
     page.run("dispatchEvent(new Event('afterprint'))")
     assert page.run(look) == before
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_the_page_checks_answers_and_prints_a_table():
+    script = Path(__file__).parents[2] / "benchmarks" / "network_page.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--digits", "1"], capture_output=True, text=True, check=True
+    )
+    rows = [
+        line for line in done.stdout.splitlines() if re.fullmatch(r"\| [^|]+ \| \d+( \| [\d.]+){4} \|", line)
+    ]
+    assert len(rows) == 3
