@@ -68,7 +68,9 @@ def test_a_kernel_of_images_is_not_run_over_other_axes():
         axes.add(x.ndim)
         raise NotImplementedError("all")
 
-    report = tc.check_backend(T.kernel(conv, scheme="tflite", x="NHWC", w="OHWI"), kinds="conv2d", data="integers")
+    report = tc.check_backend(
+        T.kernel(conv, scheme="tflite", x="NHWC", w="OHWI"), kinds="conv2d", data="integers"
+    )
     assert axes == {4}
     assert not [row for row in report.rows if row.passed is False and "IndexError" in row.note]
 
