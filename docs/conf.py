@@ -18,6 +18,7 @@ import teachconv
 from teachconv.support import argument_types
 
 sys.path.insert(0, str(Path(__file__).parent))
+import code_size
 import dialect_map
 import error_index
 import explorer_examples
@@ -30,6 +31,7 @@ import recorded_runs
 HERE = Path(__file__).parent
 sys.modules["teachconv.plot"] = teachconv.plot  # autodoc imports the public name
 
+code_size.write(HERE / "_generated")  # included by how_the_pieces_fit.md
 dialect_map.write()
 error_index.write()
 explorer_examples.write(HERE / "_generated")  # embedded by index.md and explorer.md

@@ -17,6 +17,12 @@ class Story(NamedTuple):
     title: str
     make: Callable[[], Any]
 
+    def page(self):
+        """Return the explorer, with the question at the top of its page."""
+        explorer = self.make()
+        explorer.title = self.make.__doc__
+        return explorer
+
 
 def story(title):
     """Add a story."""
@@ -418,12 +424,17 @@ def a_strided_pool():
 
 
 def write(folder: Path, links: Path) -> None:
-    """Write a page for each story, and a list of links to them."""
+    """Write a page and a picture for each story, and a list of links to them."""
     folder.mkdir(parents=True, exist_ok=True)
     items = []
     for name, told in STORIES.items():
-        told.make().save(folder / f"{name}.html")
-        items.append(
-            f'<li><a href="{folder.name}/{name}.html#step=1"><b>{told.title}</b></a> {told.make.__doc__}</li>'
-        )
+        page = told.page()
+        page.save(folder / f"{name}.html")
+        picture = page._repr_svg_()
+        image = ""
+        if picture:  # a pool has none
+            (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
+            image = f'<img src="{folder.name}/{name}.svg" alt="">'
+        link = f'<a href="{folder.name}/{name}.html#step=1">{image}<b>{told.title}</b></a>'
+        items.append(f"<li>{link} {told.make.__doc__}</li>")
     links.write_text(f'<ol class="stories">{"".join(items)}</ol>', encoding="utf-8")

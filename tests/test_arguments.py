@@ -5,6 +5,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.backends import TABLE, why_not
+from teachconv.core.arguments import grouped_shape
 
 X, W = np.ones((1, 4, 4, 2), np.float32), np.ones((3, 3, 2, 3), np.float32)
 DY = np.ones((1, 2, 2, 3), np.float32)
@@ -140,6 +141,19 @@ def test_gradients_check_out_backprop():
 def test_depthwise_filters_must_match_the_channels():
     with pytest.raises(ValueError, match="depthwise filters must be .* in_channels = 2"):
         tc.depthwise_conv2d(X, np.ones((3, 3, 3, 1), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((3, 4, 2), "filter_cols"),
+        ((3, 3, 4, 2), "filter_rows, filter_cols"),
+        ((2, 3, 3, 4, 2), "filter_depth, filter_rows, filter_cols"),
+    ],
+)
+def test_depthwise_filters_have_the_axes_of_their_rank(shape, axes):
+    with pytest.raises(ValueError, match=rf"must be \[{axes}, in_channels, channel_multiplier\]"):
+        grouped_shape(shape, 5, "filters")
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,7 @@ def test_the_table_of_files_is_complete():
     assert all(list(package.glob(name.rstrip("/"))) for name in names)
     folders = {path.parent.name for path in package.glob("*/__init__.py")}
     assert folders <= {name.partition("/")[0] for name in names} | {"data"}
+    assert {f"core/{path.name}" for path in package.glob("core/[!_]*.py")} <= set(names)
 
 
 def test_the_table_of_commands_is_complete(capsys):

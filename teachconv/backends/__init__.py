@@ -30,8 +30,8 @@ that line.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import product, starmap
 from math import prod
@@ -40,12 +40,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.arguments import Pair
 from ..core.dtypes import FLOATS, INTEGERS, accumulator, is_integer
 from ..core.geometry import ConvGeometry
 from ..core.kinds import KINDS, Kind, kind_of
-from ..core.law import AxisGeometry
-from ..core.slabs import axis_slab
+from ..core.slabs import slab
 from ..core.taps import window
 from ..support import record, tables
 from ..support.argument_types import BackendName
@@ -410,6 +408,25 @@ def zeros(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
     return np.zeros(shape, dtype)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class PackedFilters:
+    """What a backend's `pack` returns, which its functions take in place of ``w``.
+
+    Attributes:
+        w: the filter itself, where the backend's kernels read it.
+        algorithm: the algorithm that it was packed for.
+        numbers: the packed filter; None if the algorithm packs nothing.
+        isa: of cython, the instruction set whose layout ``numbers`` has; on another, calls pack again.
+        kept: of cupy, all buffers that depend on the filter alone; ``numbers`` is the largest of them.
+    """
+
+    w: Any
+    algorithm: str
+    numbers: Any = None
+    isa: int = 0
+    kept: Mapping[str, Any] = field(default_factory=dict)
+
+
 class Block(NamedTuple):
     """A part of the outputs, which is a smaller convolution by itself.
 
@@ -451,16 +468,8 @@ def blocks(geometry: ConvGeometry, places: int) -> Iterator[Block]:
         for size, step in zip(sizes, reversed(steps), strict=True)
     )
     for images, *outputs in product(*parts):
-        resolved = [_part(axis, part) for axis, part in zip(geometry.axes, outputs, strict=True)]
-        axes, inputs = zip(*resolved, strict=True)
-        part = replace(geometry, batch=images[1] - images[0], axes=axes)
+        part, inputs = slab(geometry, "output", images[1] - images[0], outputs)
         yield Block(part, tuple(starmap(slice, (images, *inputs))), tuple(starmap(slice, (images, *outputs))))
-
-
-def _part(axis: AxisGeometry, part: Pair) -> tuple[AxisGeometry, Pair]:
-    """Return a part of an axis and what it reads: `axis_slab`, unless the part is the whole axis."""
-    whole = part == (0, axis.out_size)
-    return (axis, (0, axis.in_size)) if whole else axis_slab(axis, "output", part)
 
 
 def pad(x: np.ndarray, geometry: ConvGeometry) -> np.ndarray:

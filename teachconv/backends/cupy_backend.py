@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -23,7 +22,7 @@ from ..support import record
 from ..support.devices import hold_borrowed, is_on_device
 from ..support.errors import brief
 from ..support.tables import size
-from . import load
+from . import PackedFilters, load
 from .cuda import cudnn, ladder
 from .cuda.compiling import INSTALL, architecture
 from .cuda.device import Device
@@ -114,23 +113,6 @@ def conv2d_backprop_filter(
     return _run(FILTER_GRADIENT, x, dy, geometry, algorithm, precision, None, None, out)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class PackedFilters:
-    """A filter on a GPU, and what an algorithm computes from it alone.
-
-    Attributes:
-        w: the filter on the GPU, as kernels take it.
-        algorithm: the algorithm.
-        kept: the buffers that depend on the filter alone, such as Winograd's transformed filter.
-        numbers: the largest of them, or None if there is none.
-    """
-
-    w: Any
-    algorithm: str
-    kept: Mapping[str, Any]
-    numbers: Any
-
-
 def pack(
     w: Any,
     geometry: ConvGeometry,
@@ -144,7 +126,7 @@ def pack(
     with _device_of(cupy, w):
         if geometry.rank == 3:
             chosen = _of_volume(kind, geometry, w, algorithm, precision)
-            return PackedFilters(_on_device(cupy, "w", w), chosen, {}, None)
+            return PackedFilters(_on_device(cupy, "w", w), chosen)
         if geometry.rank == 1:
             geometry, w = flat_geometry(kind, geometry), as_image(w, "filters")
         job = _schedule(kind, geometry, w, algorithm, precision, False, False)
@@ -152,7 +134,7 @@ def pack(
         kept = prepare(job, on_device, Device(cupy))
         hold_borrowed()
     numbers = max(kept.values(), key=lambda array: array.nbytes, default=None)
-    return PackedFilters(on_device, job.algorithm, kept, numbers)
+    return PackedFilters(on_device, job.algorithm, numbers, kept=kept)
 
 
 def prepare_kernel(

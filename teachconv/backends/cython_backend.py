@@ -28,7 +28,7 @@ from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..support import record, settings
 from ..support.errors import ArgumentError, check_word
 from ..support.memory import check_memory
-from . import ONCE, Algorithm, finish, pieces_needs, to_accumulator, winograd_needs
+from . import ONCE, Algorithm, PackedFilters, finish, pieces_needs, to_accumulator, winograd_needs
 from .blas import held
 from .planes import ONE_ROW, depthwise_needs, with_planes
 
@@ -257,24 +257,6 @@ def conv2d_backprop_filter(
     return _run(FILTER_GRADIENT, x, dy, geometry, algorithm, precision, None, None, out)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class PackedFilters:
-    """What `pack` returns; it may be passed as ``w`` to the two functions above.
-
-    Attributes:
-        w: the filter itself.
-        kind, algorithm: what it was packed for.
-        numbers: the packed filter; None if the algorithm packs nothing.
-        isa: the instruction set whose layout ``numbers`` has; on another one, each call packs ``w`` again.
-    """
-
-    w: np.ndarray
-    kind: Kind
-    algorithm: str
-    numbers: np.ndarray | None
-    isa: int
-
-
 def pack(
     w: np.ndarray,
     geometry: ConvGeometry,
@@ -288,9 +270,9 @@ def pack(
     filters = np.ascontiguousarray(to_accumulator(w))
     choice = _choice_for(kind, geometry, w.dtype, algorithm, precision, planned=True)
     if choice.chosen in _LOOPS or choice.by_planes:
-        return PackedFilters(filters, kind, choice.chosen, None, isa)
+        return PackedFilters(filters, choice.chosen, None, isa)
     if choice.gives_way_to and not _kernels.all_finite(filters.reshape(-1)):
-        return PackedFilters(filters, kind, choice.gives_way_to, None, isa)
+        return PackedFilters(filters, choice.gives_way_to, None, isa)
     size = _kernels.packed_numbers(choice.chosen, kind.scatters, choice.problem, filters.itemsize)
     numbers = None
     if size:
@@ -299,7 +281,7 @@ def pack(
         threads = choice.problem.threads(settings.get_num_threads())
         if _kernels.pack(choice.chosen, kind.scatters, choice.problem, filters.reshape(-1), numbers, threads):
             numbers = None  # out of the transform's range: each call deals with that itself
-    return PackedFilters(filters, kind, choice.chosen, numbers, isa)
+    return PackedFilters(filters, choice.chosen, numbers, isa)
 
 
 def prepare_kernel(

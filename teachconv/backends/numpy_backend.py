@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..core.geometry import ConvGeometry
-from ..core.taps import overlap, window
+from ..core.taps import each_tap, window
 from ..support import record
 from ..support.memory import check_memory
 from . import QUIET, Algorithm, Block, blocks, finish, pad, to_accumulator, zeros
@@ -241,9 +241,7 @@ def _each_tap(
     """Yield each block and tap, with the inputs of the block that it reads and the outputs that it feeds."""
     channels = geometry.in_channels + geometry.out_channels
     for block in _blocks(geometry, dtype, channels, prod(geometry.filters_shape[-2:])):
-        for tap in np.ndindex(geometry.filters_shape[:-2]):
-            slices = (overlap(axis, index) for axis, index in zip(block.geometry.axes, tap, strict=True))
-            outputs, inputs = zip(*slices, strict=True)
+        for tap, outputs, inputs in each_tap(block.geometry.axes):
             yield block, tap, (slice(None), *inputs), (slice(None), *outputs)
 
 

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..core.arguments import Shape
 from ..core.dtypes import float_format, is_integer, to_dtype, wrap
 from ..core.geometry import ConvGeometry
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
@@ -59,7 +60,6 @@ ALGORITHMS = (
 )
 
 RANKS = (1, 2, 3)
-Shape: TypeAlias = tuple[int, ...]
 Terms: TypeAlias = list[Any]  # Python numbers
 
 

@@ -16,9 +16,6 @@ from ..support.tables import Table, left
 PROGRAM = "teachconv" if Path(sys.argv[0]).stem == "teachconv" else "python -m teachconv"
 
 
-_REMOVED = {"bench": " (removed in 0.2; print(teachconv.autotune(op, x, w)) times every algorithm)"}
-
-
 class Parser(argparse.ArgumentParser):
     """``fill`` adds the arguments, when they are first needed: until then its module is not imported."""
 
@@ -53,7 +50,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             known = list(map(str, action.choices))
-            near = _REMOVED.get(value) or suggestion(str(value), known)
+            near = suggestion(str(value), known)
             raise argparse.ArgumentError(
                 action, f"must be one of {', '.join(known)}; got {brief(value)}{near}"
             )

@@ -224,10 +224,10 @@ def normalize_shape(shape: Any, name: str, batch: int | None = None, rank: int |
 
 
 def grouped_shape(shape: Shape, in_channels: int, name: str) -> Shape:
-    """Return the shape of a depthwise filter as a backend has it: HWIO with groups = in_channels.
+    """Return the shape of a depthwise filter, over any axes, as a backend has it: groups = in_channels.
 
     Args:
-        shape: [filter_rows, filter_cols, in_channels, channel_multiplier].
+        shape: [*filter_sizes, in_channels, channel_multiplier].
         in_channels: the input's channels.
         name: what error messages call the argument.
 
@@ -239,8 +239,9 @@ def grouped_shape(shape: Shape, in_channels: int, name: str) -> Shape:
     """
     *taps, channels, multiplier = shape
     if channels != in_channels:
+        sizes = ", ".join(f"filter_{axis}" for axis in AXES[-len(taps) :])
         raise ArgumentError(
-            f"depthwise {name} must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
+            f"depthwise {name} must be [{sizes}, in_channels, channel_multiplier] with "
             f"in_channels = {in_channels}; got {list(shape)}"
         )
     return (*taps, min(1, channels), channels * multiplier)

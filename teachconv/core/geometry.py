@@ -672,7 +672,7 @@ def forward_geometry(
 ) -> ConvGeometry:
     """Return what `conv_geometry` returns, from normalised arguments and shapes with channels last; cached.
 
-    ``filters_name`` is the argument that an error names: a filter gradient has ``filter_sizes``.
+    ``filters_name`` is the argument that an error names, such as ``filter_sizes``.
     """
     batch, *in_sizes, in_channels = input_shape
     *filter_sizes, _, out_channels = filters_shape

@@ -23,7 +23,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from ..support.errors import check_word
+from ..support.errors import ArgumentError, check_word
 
 Cell = tuple[int, ...]
 
@@ -330,9 +330,13 @@ def sibling(op: Op, kind: Kind) -> Op:
 
     >>> sibling(OPS["depthwise_conv2d"], FILTER_GRADIENT), sibling(OPS["conv1d_transpose"], FORWARD)
     (Op('depthwise_conv2d_backprop_filter'), Op('conv1d'))
+
+    Raises:
+        ArgumentError: if `OPS` has none.
     """
-    return next(
-        other
-        for other in OPS.values()
-        if (other.kind, other.depthwise, other.rank) == (kind, op.depthwise, op.rank) and not other.transposed
-    )
+    wanted = kind, op.depthwise, op.rank
+    for other in OPS.values():
+        if (other.kind, other.depthwise, other.rank) == wanted and not other.transposed:
+            return other
+    form = f"{'depthwise' if op.depthwise else 'plain'} filters, rank {op.rank or 'any'}"
+    raise ArgumentError(f"{op} has no derivatives: teachconv.core.kinds.OPS needs an op of {kind} ({form})")

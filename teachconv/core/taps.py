@@ -18,9 +18,8 @@ import numpy as np
 
 from ..support.memory import check_bytes
 from .geometry import ConvGeometry
+from .kinds import Cell
 from .law import AxisGeometry
-
-Cell = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,3 +431,25 @@ def reached(geometry: ConvGeometry, role: str) -> np.ndarray:
             masks[-1][at[role]] = True
     cells = reduce(np.logical_and.outer, masks)
     return cells[..., None, None] if role == "filters" else cells[..., None]
+
+
+def each_tap(axes: Sequence[AxisGeometry]) -> Iterator[tuple[Cell, tuple[slice, ...], tuple[slice, ...]]]:
+    """Yield each tap of the window in row-major order, and the outputs and the inputs that it connects.
+
+    Taps that lie in the padding of every window are left out.
+
+    >>> from teachconv.core.geometry import conv2d_geometry
+    >>> [found[1:] for found in each_tap([conv2d_geometry((1, 5, 5, 1), (2, 2, 1, 1), 2, "SAME").rows])]
+    [((slice(0, 3, None),), (slice(0, 5, 2),)), ((slice(0, 2, None),), (slice(1, 4, 2),))]
+    """
+    for tap in product(*map(_reading, axes)):
+        outputs, inputs = zip(*map(overlap, axes, tap), strict=True)
+        yield tap, outputs, inputs
+
+
+def _reading(axis: AxisGeometry) -> range:
+    """Return the taps that some output reads from the input."""
+    first = -(axis.in_index(axis.out_size - 1, 0) // axis.dilation)
+    return range(
+        max(0, first), min(axis.filter_size, (axis.in_size - 1 + axis.pad_before) // axis.dilation + 1)
+    )

@@ -517,6 +517,17 @@ def check_groups(
         raise ArgumentError(f"{outs_name} must be a multiple of {name} {groups}; got {outs}")
 
 
+def check_transposed_groups(
+    groups: int, name: str, in_channels: int, input_name: str, weight_in: int, weight_name: str
+) -> None:
+    """Check the first axis of a transposed filter, and the groups, against the channels of the input."""
+    channels = f"{input_name} {tables.count(in_channels, 'channel')}"
+    if weight_in != in_channels:
+        raise ArgumentError(f"{weight_name} must be {channels}; got {weight_in}")
+    if in_channels % groups:
+        raise ArgumentError(f"{name} must divide {channels}; got {groups}")
+
+
 def check_bias(bias: Shape | None, channels: int, name: str = "bias") -> None:
     """Check that a bias, if there is one, has one element for each output channel."""
     if bias is not None and tuple(bias) != (channels,):

@@ -88,6 +88,7 @@ def _conv(
         ints(strides, "strides", rank),
         (mode, ((0, 0),) * rank),
         ints(dilation_rate, "dilation_rate", rank),
+        "kernel",
     )
     letters = layout_of("filters", rank)
     steps = [f"filter: as TensorFlow's, {letters}"]

@@ -22,7 +22,6 @@ from ..core.arguments import Pads, Pair, Shape, check_steps, integer, positive, 
 from ..core.geometry import ConvGeometry, forward_geometry, one_each
 from ..core.kinds import AXES
 from ..core.law import AxisGeometry, check_extra, cropped_axis, split_padding
-from ..support import tables
 from ..support.argument_types import ArrayLike, Backend, Int
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..windows.calls import run_window, window_function
@@ -37,6 +36,7 @@ from .calls import (
     check_bias,
     check_groups,
     check_size,
+    check_transposed_groups,
     dialect_function,
     filter_step,
     full_size,
@@ -129,7 +129,9 @@ def _conv(
     check_bias(B, outs, "B")
     rank = len(sizes)
     padding = (_FORWARD_MODES[auto_pad], _sides(pads, auto_pad, rank))
-    geometry = forward_geometry((n, *in_sizes, in_channels), (*sizes, depth, outs), step, padding, spread)
+    geometry = forward_geometry(
+        (n, *in_sizes, in_channels), (*sizes, depth, outs), step, padding, spread, "W"
+    )
     axes = "DHW"[-rank:]
     steps = [filter_step("W", f"OI{axes}", f"{axes}IO")]
     if auto_pad.startswith("SAME"):
@@ -161,10 +163,7 @@ def _conv_transpose(
     weight_in, depth, *sizes = W
     step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)
     groups = positive(group, "group")
-    if weight_in != in_channels:
-        raise ArgumentError(f"W.shape[0] must be X's {tables.count(in_channels, 'channel')}; got {weight_in}")
-    if in_channels % groups:
-        raise ArgumentError(f"group must divide X's {tables.count(in_channels, 'channel')}; got {groups}")
+    check_transposed_groups(groups, "group", in_channels, "X's", weight_in, "W.shape[0]")
     check_bias(B, depth * groups, "B")
     rank = len(sizes)
     extra: Shape = (0,) * rank

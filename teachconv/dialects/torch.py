@@ -45,6 +45,7 @@ from .calls import (
     check_bias,
     check_groups,
     check_size,
+    check_transposed_groups,
     dialect_function,
     filter_step,
     full_size,
@@ -120,6 +121,7 @@ def _forward(
         strides,
         (mode, tuple((pad, pad) for pad in pads)),
         ints(dilation, "dilation", rank, single=True),
+        "weight",
     )
     axes = "DHW"[-rank:]
     steps = [filter_step("weight", f"OI{axes}", f"{axes}IO")]
@@ -173,13 +175,7 @@ def _conv_transpose(
     rank = len(sizes)
     (n, in_channels, *in_sizes), layout = _batched(input, rank)
     groups = positive(groups, "groups")
-    if weight_in != in_channels:
-        channels = tables.count(in_channels, "channel")
-        raise ArgumentError(f"weight.shape[0] must be the input's {channels}; got {weight_in}")
-    if in_channels % groups:
-        raise ArgumentError(
-            f"groups must divide the input's {tables.count(in_channels, 'channel')}; got {groups}"
-        )
+    check_transposed_groups(groups, "groups", in_channels, "the input's", weight_in, "weight.shape[0]")
     if isinstance(padding, str):
         legal = f"an int or {tables.count(rank, 'int')}, not a string"
         raise ArgumentTypeError(f"padding must be {legal}; got {brief(padding)}")

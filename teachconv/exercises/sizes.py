@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.law import AxisGeometry, forward_axis
+from ..core.law import AxisGeometry, forward_axis, split_padding
 from ..core.slabs import axis_slab
 from ..running import nn_ops
 from .puzzle import Puzzle
@@ -31,10 +31,6 @@ def _sizes() -> list[tuple[int, ...]]:
 def _same(n: int, k: int, s: int, d: int) -> tuple[int, int]:
     axis = forward_axis("cols", n, k, s, d, "SAME", (0, 0))
     return axis.pad_before, axis.pad_after
-
-
-def _split(total: int) -> tuple[int, int]:
-    return total // 2, total - total // 2
 
 
 def _transposed(i: int, k: int, s: int, p: int) -> int:
@@ -123,15 +119,15 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("fraction", "half of an odd number of zeros is rounded down before, and up after",
              lambda n, k, s, d: (sum(_same(n, k, s, d)) / 2,) * 2),
             ("stride_ignored", "that is right at stride 1 only: at a larger stride fewer zeros are needed",
-             lambda n, k, s, d: _split((k - 1) * d)),
+             lambda n, k, s, d: split_padding((k - 1) * d)),
             ("not_rounded_up", "SAME has ceil(n / s) outputs; yours are rounded down",
-             lambda n, k, s, d: _split(max(0, (n // s - 1) * s + (k - 1) * d + 1 - n))),
+             lambda n, k, s, d: split_padding(max(0, (n // s - 1) * s + (k - 1) * d + 1 - n))),
             ("extent", "the filter covers (k - 1) * d + 1 inputs, not k * d",
-             lambda n, k, s, d: _split(max(0, (-(-n // s) - 1) * s + k * d - n))),
+             lambda n, k, s, d: split_padding(max(0, (-(-n // s) - 1) * s + k * d - n))),
             ("negative", "padding is never negative: if inputs are left over, it is 0",
-             lambda n, k, s, d: _split((-(-n // s) - 1) * s + (k - 1) * d + 1 - n)),
+             lambda n, k, s, d: split_padding((-(-n // s) - 1) * s + (k - 1) * d + 1 - n)),
             ("dilation_ignored", "with dilation d the filter covers (k - 1) * d + 1 inputs, not k",
-             lambda n, k, s, d: _split(max(0, (-(-n // s) - 1) * s + k - n))),
+             lambda n, k, s, d: split_padding(max(0, (-(-n // s) - 1) * s + k - n))),
             ("odd_lost", "where the number of zeros is odd, the one that is left over goes after the input",
              lambda n, k, s, d: (_same(n, k, s, d)[0],) * 2),
             ("odd_doubled", "half of an odd number of zeros is rounded down before the input",
@@ -141,13 +137,13 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("all_before", "that is CAUSAL: half of the zeros go after the input", lambda n, k, s, d: (
                 sum(_same(n, k, s, d)), 0)),
             ("as_many_outputs", "there are ceil(n / s) outputs, not n",
-             lambda n, k, s, d: _split(max(0, (n - 1) * s + (k - 1) * d + 1 - n))),
+             lambda n, k, s, d: split_padding(max(0, (n - 1) * s + (k - 1) * d + 1 - n))),
             ("one_step_too_many", "from the first window to the last there are ceil(n / s) - 1 steps",
-             lambda n, k, s, d: _split(max(0, -(-n // s) * s + (k - 1) * d + 1 - n))),
+             lambda n, k, s, d: split_padding(max(0, -(-n // s) * s + (k - 1) * d + 1 - n))),
             ("one_missing", "the filter covers (k - 1) * d + 1 inputs: the 1 is missing",
-             lambda n, k, s, d: _split(max(0, (-(-n // s) - 1) * s + (k - 1) * d - n))),
+             lambda n, k, s, d: split_padding(max(0, (-(-n // s) - 1) * s + (k - 1) * d - n))),
             ("divisible", "that is right only where s divides n; elsewhere n % s takes the place of s",
-             lambda n, k, s, d: _split(max(0, (k - 1) * d + 1 - s))),
+             lambda n, k, s, d: split_padding(max(0, (k - 1) * d + 1 - s))),
         ),
         ("SAME begins with the number of outputs: ceil(n / s), whatever the filter.",
          "From the first tap of the first window to the last tap of the last one, how many inputs is that?",
@@ -411,7 +407,7 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("padding_side", "SAME puts the odd zero on the right and below",
              lambda rows, cols, k, s: (*_same(cols, k, s, 1)[::-1], *_same(rows, k, s, 1)[::-1])),
             ("stride_ignored", "that is right at stride 1 only",
-             lambda rows, cols, k, s: _split(k - 1) * 2),
+             lambda rows, cols, k, s: split_padding(k - 1) * 2),
             ("one_axis", "rows and cols have paddings of their own",
              lambda rows, cols, k, s: _same(rows, k, s, 1) * 2),
             ("interleaved", "F.pad takes pairs: left and right, then top and bottom",
@@ -429,11 +425,11 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("one_side", "half of the zeros go on the left and above",
              lambda rows, cols, k, s: (0, sum(_same(cols, k, s, 1)), 0, sum(_same(rows, k, s, 1)))),
             ("negative", "padding is never negative: F.pad would crop",
-             lambda rows, cols, k, s: (*_split((-(-cols // s) - 1) * s + k - cols),
-                                       *_split((-(-rows // s) - 1) * s + k - rows))),
+             lambda rows, cols, k, s: (*split_padding((-(-cols // s) - 1) * s + k - cols),
+                                       *split_padding((-(-rows // s) - 1) * s + k - rows))),
             ("not_rounded_up", "SAME has ceil(n / s) outputs; yours are rounded down",
-             lambda rows, cols, k, s: (*_split(max(0, (cols // s - 1) * s + k - cols)),
-                                       *_split(max(0, (rows // s - 1) * s + k - rows)))),
+             lambda rows, cols, k, s: (*split_padding(max(0, (cols // s - 1) * s + k - cols)),
+                                       *split_padding(max(0, (rows // s - 1) * s + k - rows)))),
         ),
         ("Solve the puzzle `same` first, for the rows and for the cols.",
          "F.pad takes pairs, and the pair of the last axis first.",

@@ -57,8 +57,9 @@ class Explorer:
         at: Sequence[int] | None = None,
         budget: int | None = None,
         story: Sequence[Sequence[Any]] | None = None,
+        title: str = "",
     ) -> None:
-        self.op, self.at, self.budget, self.story = op, at, budget, story
+        self.op, self.at, self.budget, self.story, self.title = op, at, budget, story, title
         self.args, self.kwargs = call_on_host(args, kwargs)
         self._document = Document(op, self.args, self.kwargs, at)
         self._steps = None if story is None else [self._step(step) for step in story]
@@ -111,7 +112,7 @@ class Explorer:
                     f"other must be an array of numbers with {axes} axes; "
                     f"got shape {list(other.shape)}, dtype {other.dtype}"
                 )
-        both = Explorer(self.op, self.args, self.kwargs, self.at, self.budget, self.story)
+        both = Explorer(self.op, self.args, self.kwargs, self.at, self.budget, self.story, self.title)
         both._document = self._document
         both._other = (label, other)
         return both
@@ -179,7 +180,7 @@ class Explorer:
         document, overview = self._document, data["call"]["overview"]
         whole = overview is not None and overview["numbers"] is not None and self._other is None
         words = {"whole": whole, "shared": shared, "quantized": document.quantized is not None}
-        return page(document.call.op.name, dumps(data), self._still, document.function, **words)
+        return page(self.title or document.call.op.name, dumps(data), self._still, document.function, **words)
 
     def _repr_html_(self) -> str:
         return self.framed()
@@ -226,6 +227,7 @@ class Explorer:
                 "call": document.base(0 if self._other else max(_IMAGE, self.budget or 0)),
                 "beside": None,
                 "story": self._steps,
+                "title": self.title,
             }
         if self._other is not None:
             with during(f"comparing it with {self._other[0]}"):

@@ -19,6 +19,7 @@ def explore(
     at: Sequence[int] | None = None,
     budget: int | None = None,
     story: Sequence[Sequence[Any]] | None = None,
+    title: str = "",
     **kwargs: Any,
 ) -> Explorer:
     """Return the interactive picture of ``op(*args, **kwargs)``: all its windows, products and sums.
@@ -38,12 +39,14 @@ def explore(
             more, that and 100 kB for its variants. Variants of the call (other strides, paddings, ...) are
             included as long as they fit, those with the fewest changes first; the page says how many are
             left out. An image is held whole, for the lens, if it takes at most 2 MB or this size. The page of
-            a network has all its weights, at most 3 MB or this size.
+            a network takes at most 3 MB or this size: with all weights, or else the strongest maps and ways.
         story: the steps of the page's tour, in place of the five that every page has: tuples of (text, at,
             tap, focus), of which the last three may be left out. The text is one sentence; ``at`` a cell as
             above; ``tap`` the number of the last tap that is shown; ``focus`` the parts that are not dimmed,
             of "source", "weights", "products", "sum" and "result". Space and the arrow keys go through the
             steps, and ``page.html#step=3`` opens the third.
+        title: the heading of the page, such as the question that a story answers; on the page of a network it
+            replaces the name.
         **kwargs: the op's arguments by name.
 
     Returns:
@@ -62,6 +65,8 @@ def explore(
     >>> picture.html()[:15]
     '<!DOCTYPE html>'
     """
+    if not isinstance(title, str):
+        raise ArgumentTypeError(f"title must be a text; got {brief(title)}")
     if not inspect.isroutine(op):
         if story is not None:
             raise ArgumentTypeError("story is for the picture of a call; op is a model")
@@ -69,7 +74,7 @@ def explore(
             raise ArgumentTypeError(
                 f"op must be a function, such as tc.conv2d, or a model, which takes x alone; got {brief(op)}"
             )
-        return NetworkExplorer(op, *args, at=at, budget=budget, **kwargs)
+        return NetworkExplorer(op, *args, at=at, budget=budget, title=title, **kwargs)
     if is_one_of(op, nn_ops.RESOLVERS):
         nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant
     if budget is not None and integer(budget, "budget", "an integer") < 1:
@@ -78,4 +83,4 @@ def explore(
         raise ArgumentTypeError(
             f"story must be a list of steps, each (text, at, tap, focus); got {brief(story)}"
         )
-    return Explorer(op, args, kwargs, at, budget, story)
+    return Explorer(op, args, kwargs, at, budget, story, title)

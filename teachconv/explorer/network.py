@@ -12,7 +12,8 @@ from ..support.files import path_of
 from ..support.tables import count, size
 from ..translation.onnx_models import OnnxModel
 from .explorer import Explorer
-from .network_document import NetworkDocument, walked
+from .large_network import LargeNetwork
+from .network_document import NetworkDocument, packed, walked
 from .packing import dumps
 from .page import network_page
 
@@ -51,15 +52,19 @@ class NetworkExplorer(Explorer):
             model = model.path if model._model is None else model._model
         self.network = walked(model, x)
         named = Path(model).name if isinstance(model, (str, Path)) else getattr(model, "name", "")
-        self._data = NetworkDocument(self.network, scales).data()
-        self._data["title"] = title or named or type(model).__name__
-        self._data |= {"pad": pad, "note": note, "at": None if at is None else self._cell(at)}
+        document = NetworkDocument(self.network, scales)
+        cell = None if at is None else _cell_of(document.columns, at)
+        title = title or named or type(model).__name__
+        self._data: dict[str, Any] = {"title": title, "pad": pad, "note": note, "at": cell}
+        limit, around = _PAGE if budget is None else budget, len(network_page(title, "{}"))
+        large = document.nbytes + around > 0.95 * limit  # and shapes and names
+        made = LargeNetwork(document, cell).data(limit - around - 1000) if large else document.data()
+        self._data |= packed(made)
         self._json = dumps(self._data)
-        limit, own = _PAGE if budget is None else budget, len(self.html())
+        own = len(self.html())
         if own > limit:
             raise ArgumentError(
-                f"budget must be at least {size(own)} for the page of this network, all of whose "
-                f"weights it holds; got {size(limit)}"
+                f"budget must be at least {size(own)} for the page of this network; got {size(limit)}"
             )
 
     @property
@@ -90,15 +95,15 @@ class NetworkExplorer(Explorer):
     def __repr__(self) -> str:
         return f"Explorer({self._data['title']}: {count(len(self._data['columns']) - 1, 'layer')})"
 
-    def _cell(self, at: Any) -> list[int]:
-        """Return (layer, row, column, channel), the layer by its name or number, as the page has it."""
-        columns = self._data["columns"]
-        if not (isinstance(at, (tuple, list)) and len(at) == 4):
-            raise ArgumentTypeError(f"at must be (layer, row, column, channel) of a network; got {brief(at)}")
-        names = [column["name"] for column in columns]
-        if isinstance(at[0], str):
-            check_word(at[0], "the layer of at", names)
-        layer = names.index(at[0]) if isinstance(at[0], str) else at[0]
-        (number,) = cell_inside([layer], "the layer of at", (len(columns),), "(layer,)")
-        place = cell_inside(at[1:], "at", columns[number]["shape"], "(row, column, channel)")
-        return [number, *place]
+
+def _cell_of(columns: Sequence[dict[str, Any]], at: Any) -> list[int]:
+    """Return (layer, row, column, channel), the layer by its name or number, as the page has it."""
+    if not (isinstance(at, (tuple, list)) and len(at) == 4):
+        raise ArgumentTypeError(f"at must be (layer, row, column, channel) of a network; got {brief(at)}")
+    names = [column["name"] for column in columns]
+    if isinstance(at[0], str):
+        check_word(at[0], "the layer of at", names)
+    layer = names.index(at[0]) if isinstance(at[0], str) else at[0]
+    (number,) = cell_inside([layer], "the layer of at", (len(columns),), "(layer,)")
+    place = cell_inside(at[1:], "at", columns[number]["shape"], "(row, column, channel)")
+    return [number, *place]

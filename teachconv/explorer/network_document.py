@@ -28,6 +28,7 @@ from .pools import pool_of
 
 # what the page computes of smooth functions; others are boxes
 SMOOTH = ("softmax", "sigmoid", "tanh", "silu (swish)", "gelu (tanh)", "elu", "hardswish", "hardsigmoid")
+SOFTMAX = {"kind": "softmax"}
 _CLASSES = 1000  # the most of an answer
 # of an axis, in the order of AxisGeometry's fields in law.js
 _INTEGERS = ("in_size", "filter_size", "out_size", "stride", "dilation", "pad_before", "pad_after")
@@ -78,8 +79,10 @@ class NetworkDocument:
             sum(number in {*map(_last, other.sources)} for other in network.layers)
             for number in range(len(network.layers))
         ]
-        shape = list(_cells(network.x, network.axis).shape)
-        self.columns.append({"name": "input", "kind": "input", "axis": network.axis, "shape": shape})
+        cells = cells_of(network.x, network.axis)
+        self.columns.append({"name": "input", "kind": "input", "axis": network.axis, "shape": [*cells.shape]})
+        # of each column: its numbers, and the layer that has them
+        self.values, self.layers = [cells], [INPUT]
         for number, layer in enumerate(network.layers):
             if layer.output is None:
                 continue
@@ -90,7 +93,7 @@ class NetworkDocument:
             raise ArgumentError("a network must have a layer that changes numbers to be drawn")
 
     def data(self) -> dict[str, Any]:
-        """Return the document."""
+        """Return the document, with its arrays."""
         network = self.network
         arrays = [value for value in network.returned.values() if isinstance(value[0], np.ndarray)]
         scores, makers = arrays[0]
@@ -99,13 +102,19 @@ class NetworkDocument:
         return {
             "framework": network.framework,
             "columns": self.columns,
-            "input": packed(_cells(network.x, network.axis)),
+            "input": self.values[0],
             "dtype": next(iter(self._dtypes)),
             "answer": answer if is_answer else None,
-            "returned": packed(scores.reshape(-1)) if is_answer else None,
+            "returned": scores.reshape(-1) if is_answer else None,
             "outputs": len(arrays),
             "scale": [self.scales[-1], float(network.x.min()), float(network.x.max())],
         }
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its arrays take in a page."""
+        arrays = [part for column in self.columns for part in column.values() if isinstance(part, np.ndarray)]
+        return sum(array.nbytes for array in [self.values[0], *arrays]) * 4 // 3
 
     def _add(self, number: int, layer: Layer) -> None:
         """Add a layer: as a step of the column before it, or as a column of its own."""
@@ -118,18 +127,23 @@ class NetworkDocument:
         if step is not None and alone and column["kind"] != "box":
             column["then"].append(step)
             column["largest"] = self.scales[number]
+            if step != SOFTMAX:
+                self.values[sources[0]] = cells_of(_output(layer), layer.axis)
+                self.layers[sources[0]] = number
         else:
             made = self._column(layer, step, sources) if known else None
             column = {
                 "name": layer.name if step else layer.name.partition(" (")[0],
                 "word": layer.word,
-                "shape": list(_cells(_output(layer), layer.axis).shape),
+                "shape": list(cells_of(_output(layer), layer.axis).shape),
                 "from": sources,
                 "then": [],
                 "largest": self.scales[number],
-                **(made or {"kind": "box", "values": packed(_cells(_output(layer), layer.axis))}),
+                **(made or {"kind": "box", "values": cells_of(_output(layer), layer.axis)}),
             }
             self.columns.append(column)
+            self.values.append(cells_of(layer.inputs[0] if step == SOFTMAX else _output(layer), layer.axis))
+            self.layers.append(number)
         self._place[number] = self.columns.index(column)
 
     def _step(self, layer: Layer) -> dict[str, Any] | None:
@@ -139,13 +153,13 @@ class NetworkDocument:
             made = layer.op(layer.inputs[0], **layer.arguments)
             if not definitions.judged(layer.name, _output(layer), made, _output(layer).dtype).passed:
                 return None
-        inner = step == {"kind": "softmax"} and layer is not self.network.layers[-1]
+        inner = step == SOFTMAX and layer is not self.network.layers[-1]
         return None if inner else step
 
     def _column(self, layer: Layer, step: Any, sources: Sequence[int]) -> dict[str, Any] | None:
         """Return what the page computes a layer from; None if it does not know the layer."""
         shapes = [self.columns[source]["shape"] for source in sources]
-        shape = list(_cells(_output(layer), layer.axis).shape)
+        shape = list(cells_of(_output(layer), layer.axis).shape)
         if step is not None:
             return {"kind": "same", "steps": [step]} if shapes == [shape] else None
         if layer.op in _JOINS and all(each == shape for each in shapes):
@@ -176,7 +190,7 @@ def _output(layer: Layer) -> np.ndarray:
     return layer.output
 
 
-def _cells(array: np.ndarray, axis: int) -> np.ndarray:
+def cells_of(array: np.ndarray, axis: int) -> np.ndarray:
     """Return the one image of an array as [rows, columns, channels]; vectors and sequences lack the first."""
     cells = np.moveaxis(array, axis, -1)[0] if array.ndim > 2 else array.reshape(-1)
     if cells.ndim > 3:
@@ -208,7 +222,7 @@ def _batch_norm(layer: Layer) -> dict[str, Any]:
     words = {name: value for name, value in layer.arguments.items() if name != "axis"}
     size = layer.inputs[0].shape[layer.axis]
     factor, offset, _ = (np.broadcast_to(part, size) for part in definitions.folded_factors(**words))
-    return {"kind": "batch norm", "factor": packed(factor), "offset": packed(offset)}
+    return {"kind": "batch norm", "factor": factor, "offset": offset}
 
 
 # layers that make each cell from the one in its place, and those that join what has one shape
@@ -278,13 +292,19 @@ def _convolution(layer: Layer, shape: list[int], axis: int) -> dict[str, Any] | 
         filters = filters.reshape(channels, rows, cols, outs) if first else filters.reshape(*shape, outs)
         filters = np.moveaxis(filters, 0, 2) if first else filters
         axes = _axes([AxisGeometry(size, size, 1, 1, 1, 0, 0) for size in shape[:2]])
-    bias = None if layer.bias is None else packed(np.ravel(layer.bias))
+    bias = None if layer.bias is None else np.ravel(layer.bias)
     kind = "transposed convolution" if scatters else "convolution"
-    return {"kind": kind, "filters": packed(filters), "bias": bias, "groups": groups, "axes": _integers(axes)}
+    return {"kind": kind, "filters": filters, "bias": bias, "groups": groups, "axes": _integers(axes)}
 
 
-def packed(array: np.ndarray) -> dict[str, Any]:
-    """Return an array of floats for JSON: its bytes, little-endian, in base64."""
-    dtype = "float64" if array.dtype == np.float64 else "float32"
-    data = np.ascontiguousarray(array, f"<f{8 if dtype == 'float64' else 4}").tobytes()
-    return {"dtype": dtype, "shape": list(array.shape), "base64": b64encode(data).decode()}
+def packed(value: Any) -> Any:
+    """Return a document for JSON, with the bytes of its arrays of floats, little-endian, in base64."""
+    if isinstance(value, dict):
+        return {name: packed(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [packed(part) for part in value]
+    if not isinstance(value, np.ndarray):
+        return value
+    dtype = "float64" if value.dtype == np.float64 else "float32"
+    data = np.ascontiguousarray(value, f"<f{8 if dtype == 'float64' else 4}").tobytes()
+    return {"dtype": dtype, "shape": list(value.shape), "base64": b64encode(data).decode()}

@@ -296,9 +296,7 @@ def _of_module(owner: ModuleType, op: Any, args: tuple[Any, ...], kwargs: dict[s
     if op is not owner:  # a function of C, such as len, has its module as __self__
         return source_of.dispatch(object)(owner, op, args, kwargs)
     if owner is not gen_nn_ops:
-        raise ArgumentError(
-            f"find_source follows only one module, gen_nn_ops; got {brief(owner.__name__)}"
-        )
+        raise ArgumentError(f"find_source follows only one module, gen_nn_ops; got {brief(owner.__name__)}")
     _take_nothing("gen_nn_ops", args, kwargs)
     next_question = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
     steps = [

@@ -20,6 +20,7 @@ from ..backends.reference import exact_product, round_sum, sum_of_cell
 from ..core.arguments import cell_inside, listed
 from ..core.calls import Call
 from ..core.dtypes import is_integer
+from ..core.kinds import Cell
 from ..core.taps import Product, products_of
 from ..quantized.explaining import explain as explain_quantized
 from ..quantized.explaining import is_quantized
@@ -30,8 +31,6 @@ from ..support.errors import ArgumentTypeError, brief, is_one_of
 from ..windows.calls import FUNCTIONS, bound_call
 from .pictures import cell_picture, second_cell
 from .winograd_tile import ALGORITHMS, WinogradTile, tile_of
-
-Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
 
 @dataclass(frozen=True, slots=True)

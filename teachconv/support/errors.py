@@ -108,8 +108,18 @@ def is_one_of(value: Any, known: Iterable[Any]) -> bool:
         return False
 
 
+_SAYS = "tc.resolve gives the padding, strides and layouts that its call takes"
+# words that were legal once -> since when they are not, and what does their work
+_REMOVED = {
+    "bench": "the command was removed in 0.2; print(teachconv.autotune(op, x, w)) times every algorithm",
+    **dict.fromkeys(("mlx", "paddle"), f"the target was removed in 0.2; {_SAYS}"),
+}
+
+
 def suggestion(word: Any, known: Iterable[str]) -> str:
     """Return a hint at the known word that is nearest to an unknown one, or "" if none is near.
+
+    A word that was removed gets the release, and what does its work.
 
     >>> suggestion("SMAE", ["SAME", "VALID"]), suggestion("pytorch", ["torch", "jax"])
     (' (did you mean "SAME"?)', ' (did you mean "torch"?)')
@@ -118,6 +128,8 @@ def suggestion(word: Any, known: Iterable[str]) -> str:
     """
     if not isinstance(word, str):
         return ""
+    if word in _REMOVED:
+        return f" ({_REMOVED[word]})"
     from difflib import get_close_matches  # needed only where something went wrong
 
     by_lower = {name.lower(): name for name in known}

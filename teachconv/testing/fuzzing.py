@@ -74,7 +74,7 @@ _TILED = {"size": (97, 131, 200, 290), "depth": (1, 2, 3), "outs": (1, 2, 4)}  #
 _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "depthwise of 3 taps": _EACH_ALONE | {"taps": (3,)},
     "depthwise of 3 taps and stride 2": _EACH_ALONE | {"taps": (3,), "stride": (2,)},
-    "104 to 208 channels": _WIDE | {"taps": (3, 1), "stride": (1, 2), "size": (3, 4, 5, 7)},
+    "104 to 208 channels": _WIDE | {"taps": (3, 1), "stride": (1, 2), "size": (3, 4, 5, 7, 9, 11, 13)},
     "2 groups": {
         "size": (5, 7),
         "taps": (3, 5),
@@ -100,7 +100,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
         "outs": (1, 2),
     },
     "large and dilated": _TILED | {"taps": (3, 2, 5), "dilation": (2, 4, 12, 3)},
-    "large with a stride": _TILED | {"taps": (3, 4, 5, 7), "stride": (3, 2, 5)},
+    "large with a stride": _TILED | {"taps": (3, 4, 5, 7), "stride": (3, 2, 5), "dilation": (1, 2, 3)},
     "many outputs": {"size": (1, 2, 3), "taps": (1,), "depth": (3, 17, 40), "outs": (4097,)},
     "causal and long with a stride": _LONG
     | {"taps": _CAUSAL_TAPS, "stride": (3, 2, 5, 7), "dilation": (1, 2)},
@@ -126,12 +126,14 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
         "depth": (3,),
         "outs": (16, 32),
     },
+    "11 taps and stride 4": _FEW | {"size": (27, 39, 47), "taps": (11,), "stride": (4,)},
     "1 tap": {
         "size": _SIDES,
         "taps": (1,),
         "stride": (1, 2),
         "depth": (16, 24, 64, 96),
         "outs": (16, 24, 96),
+        "images": (1, 2),
     },
     "3 taps": {"size": _SIDES, "taps": (3,), "stride": (1, 2), "depth": (16, 24, 32), "outs": (16, 24, 33)},
     "sums of more than 4,096 terms": {
@@ -155,14 +157,14 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
         "size": (5, 7, 9),
         "taps": (3,),
         "stride": (1, 2),
-        "groups": (8, 32),
+        "groups": (8, 32, 5),
         "depth": (4, 8),
         "outs": (4, 8),
         "images": (1, 5),
     },
     "sizes that are powers of 2": _FEW | {"size": (32, 64), "taps": (3, 5, 1), "stride": (1, 2)},
     "32 images": _FEW | {"size": (3, 4, 5), "taps": (3, 1), "images": (33,)},
-    "64 images": _FEW | {"size": (3, 4), "taps": (3, 1), "images": (64, 100)},
+    "64 images": _FEW | {"size": (3, 4), "taps": (3, 1), "images": (64, 100, 65, 131)},
     "patches of 8": _FEW | {"size": (24, 33), "taps": (8,), "stride": (8,)},
     "patches of 16": {"size": (32, 48), "taps": (16,), "stride": (16,), "depth": (3,), "outs": (8, 16)},
     "strides of 5 to 16": _FEW | {"size": (33, 40), "taps": (3, 5, 7), "stride": (5, 6, 7, 10, 12, 16)},
@@ -199,6 +201,7 @@ _CELLS = 1 << 25  # the most that an array has
 _REWRITTEN = "new numbers at an old address"
 _SEVERAL = 3  # refusals after which calls of the kind become rare
 _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
+_DRAWS = 100
 _TRIES = 50  # draws until another kind of call has its turn
 
 _USUAL = ("integers", "long", "words", "pixels", "blurs", "normal", "scaled", "tiny")
@@ -214,6 +217,7 @@ class _Drawn:
     way: str | None = None  # None, or one of those of the contract
     most: int = _QUICK  # multiply-adds
     layer: str = ""  # of what networks have, which
+    draw: int = 0  # of numbers: the same number gives the same first cells of an array
 
 
 def fuzz(
@@ -287,7 +291,8 @@ def fuzz(
     with kept_afresh(last_fails, seconds + _MARGIN) as afresh:
         scatters = any(kind.scatters for kind in chosen)
         for drawn in _calls(source, ranks_of(module), names, ways, numbers, known, scatters):
-            drawn = replace(drawn, numbers=drawn.numbers | ({} if biased else {"bias": 0}))
+            without_bias: Numbers = {} if biased else {"bias": 0}
+            drawn = replace(drawn, numbers=drawn.numbers | without_bias, draw=source.randrange(_DRAWS))
             macs = _cases(drawn)[0].geometry.macs
             if drawn.way is None and drawn.data == "integers" and macs <= _QUICK:
                 drawn = replace(drawn, way=known.place())
@@ -645,7 +650,7 @@ def _cases(drawn: _Drawn) -> list[Case]:
         else (("conv2d", "convolution"), groups * depth, (*taps, depth, groups * outs))
     )
     made = Case(
-        "fuzz",
+        f"fuzz {drawn.draw}",
         op[len(sizes) != 2],
         (numbers["images"], *sizes, channels),
         filters,

@@ -26,7 +26,7 @@ from ..quantized.calls import scheme_of
 from ..support.argument_types import HasAlgorithms
 from ..support.devices import to_host
 from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word, words_of
-from ..verification.contract import check_guards, cut, every_second_channel, guard_of, is_cut, packed
+from ..verification.contract import check_guards, cut, every_second_channel, fortran, guard_of, is_cut, packed
 from ..verification.fences import laid
 from ..verification.running import (
     Imported,
@@ -403,8 +403,9 @@ class _Adapter:
         if not self.kind.scatters:
             zero = arrays["input"].dtype.type(self.quantized["x_zero_point"] if self.quantized else 0)
             padded = backends.pad(arrays["input"] - zero, g) + zero  # integers wrap around, and back
-            if not arrays["input"].flags.c_contiguous:
-                spread = cut if is_cut(arrays["input"]) else every_second_channel
+            if not (flags := arrays["input"].flags).c_contiguous:
+                other = fortran if flags.f_contiguous else every_second_channel
+                spread = cut if is_cut(arrays["input"]) else other
                 padded = spread(padded, guard_of(padded.dtype))[1]
             return self._call({**arrays, "input": padded}, inner, bias)
         if bias is not None:

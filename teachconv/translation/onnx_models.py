@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from math import inf, prod
@@ -241,8 +242,7 @@ def onnx_model(
     wanted = dict(inputs or {})
     given = load(onnx, path)
     with reading(path, "an ONNX model"):
-        model = onnx.ModelProto()
-        model.CopyFrom(given)  # inputs get static shapes
+        model = deepcopy(given)  # inputs get static shapes
         if model.functions:
             model = import_module("onnx.inliner").inline_local_functions(model)
         model = fused(model)
@@ -481,8 +481,7 @@ def _check_runnable(onnx: Any, model: Any) -> None:
     try:
         _import("onnxruntime")
     except BackendUnavailable:
-        copy = onnx.ModelProto()
-        copy.CopyFrom(model)
+        copy = deepcopy(model)
         del copy.graph.output[:]  # a missing shape does no harm here
         onnx.checker.check_model(copy, full_check=True)
         raise
@@ -496,8 +495,7 @@ def _activations(
     known = {info.name for info in model.graph.output}
     wanted = dict.fromkeys(name for node in nodes for name in (*node.input, node.output[0]))
     constant = {"", *(tensor.name for tensor in model.graph.initializer)}
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
+    copy = deepcopy(model)
     for name in wanted:
         if name not in known | constant | set(feeds):
             copy.graph.output.append(onnx.ValueInfoProto(name=name))

@@ -7,6 +7,7 @@ scheme "onnx" of `teachconv.quantized`, as onnxruntime does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -200,14 +201,12 @@ def fused(model: Any) -> Any:
             continue
         if not all(_is_implied(clamp, known, y_scale, zeros[2]) for clamp in between):
             continue
-        made = type(conv)()
-        made.CopyFrom(conv)
+        made = deepcopy(conv)
         made.op_type, made.name = "QLinearConv", conv.name or conv.output[0]
         made.input[:], made.output[:] = operands, last.output[:]
         dropped += [conv, *between]
         nodes[at] = made
-    whole = type(model)()
-    whole.CopyFrom(model)
+    whole = deepcopy(model)
     del whole.graph.node[:]
     whole.graph.node.extend(node for node in nodes if not any(node is other for other in dropped))
     return whole

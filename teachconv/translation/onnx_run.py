@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from copy import deepcopy
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -123,8 +124,7 @@ def _check_sizes(model: Any, arrays: Mapping[str, np.ndarray]) -> None:
     """Raise unless the graph is valid, and every result has a known size that fits into memory."""
     from onnx import helper, shape_inference
 
-    fixed = type(model)()
-    fixed.CopyFrom(model)
+    fixed = deepcopy(model)
     for info in fixed.graph.input:
         if info.name in arrays:  # files of old versions list their weights, too
             for dim, size in zip(info.type.tensor_type.shape.dim, arrays[info.name].shape, strict=True):

@@ -14,7 +14,7 @@ from ..core.arguments import begins_then_ends
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import FUNCTIONS, ConvCall
 from ..running import nn_ops
-from ..support.errors import ArgumentError, brief, is_one_of, suggestion
+from ..support.errors import ArgumentError, brief, check_word, suggestion
 from ..windows import normalization, padding
 from ..windows.calls import FUNCTIONS as WINDOWS
 from . import forward, transposed, window_targets
@@ -256,13 +256,8 @@ def framework(word: Any) -> Any:
 def target_named(word: Any) -> Target:
     """Return the target that a word means."""
     name = framework(word)
-    if not is_one_of(name, TARGETS):
-        near = _REMOVED if is_one_of(name, ("mlx", "paddle")) else suggestion(name, TARGETS)
-        raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(name)}{near}")
+    check_word(name, "to", TARGETS)
     return TARGETS[name]
-
-
-_REMOVED = " (removed in 0.2; tc.resolve gives the padding, strides and layouts that its call takes)"
 
 
 def function_named(name: str) -> Callable[..., Any]:

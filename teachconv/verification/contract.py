@@ -398,6 +398,12 @@ def _channels_first(array: np.ndarray, guard: Any) -> _Laid:
     return block, np.moveaxis(part, 1, -1)
 
 
+def fortran(array: np.ndarray, guard: Any) -> _Laid:
+    """Contiguous in Fortran's order: the first axis innermost, without a gap."""
+    block, part = packed(array.T, guard)
+    return block, part.T
+
+
 def _cut(whole: bool, array: np.ndarray, guard: Any) -> _Laid:
     """A crop of a larger array: cells of the last axis lie side by side, rows are longer than what is used.
 
@@ -598,6 +604,7 @@ SPREAD = (
     "strided, read-only",
     "negative strides",
     "first axis innermost",
+    "in Fortran's order",
     "cut from larger arrays",
     "rows cut from longer ones",
 )
@@ -613,6 +620,7 @@ WAYS: dict[str, _Check] = {
         _Check("out= not contiguous, bias and relu", partial(into_out, _channels_first), "relu", True),
         _Check("negative strides", partial(amid_guards, _backwards)),
         _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),
+        _Check("in Fortran's order", partial(amid_guards, fortran), cases=_NAMES),
         _Check("cut from larger arrays", partial(amid_guards, cut), cases=_NAMES),
         _Check("rows cut from longer ones", partial(amid_guards, cut_rows)),
         _Check("input unchanged", _writeable),

@@ -134,7 +134,7 @@ def _drawn(
     if numbers.beyond:
         steps = rng.integers(64, 100, channels)  # of y, where none saturates
         below = 2 * y_zero > int(x_limits.min) + int(x_limits.max)
-        means = sums.reshape(-1, channels).sum(0) // max(1, sums.size // max(1, channels))
+        means = sums.sum(tuple(range(sums.ndim - 1))) // max(1, sums.size // max(1, channels))
         bias = (2 * steps + 1) * 2**18 * (-1) ** below - means
     if law.bias_types == ("float32",):  # real numbers
         bias = bias * np.float32(x_scale) * w_scale

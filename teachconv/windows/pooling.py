@@ -36,14 +36,14 @@ from ..core.dtypes import is_integer, lowest
 from ..core.geometry import ConvGeometry
 from ..core.kinds import AXES, layout_of
 from ..core.law import AxisGeometry, forward_axis
-from ..core.taps import gather_all
+from ..core.taps import each_tap, gather_all
 from ..support import tables
 from ..support.argument_types import AnyDataFormat, ArrayLike, Ints, PaddingLike, ShapeLike
 from ..support.devices import override_of
 from ..support.errors import ArgumentError, ArgumentTypeError
 from ..support.memory import check_memory
 from .calls import CellExplanation, checked_grad, floating, host_array, run_window, window_function
-from .walking import counts, each_tap, exactly, fold, where_or_zero, whole
+from .walking import counts, exactly, fold, where_or_zero, whole
 
 
 @dataclass(frozen=True)

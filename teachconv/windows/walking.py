@@ -7,9 +7,8 @@ on an axis that is not pooled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,39 +16,15 @@ import numpy as np
 from ..backends.reference import round_sum
 from ..core.dtypes import float_format, is_integer
 from ..core.law import AxisGeometry
-from ..core.taps import overlap
+from ..core.taps import each_tap
 from ..support.memory import check_memory
 
 Axes = Sequence[AxisGeometry]
-Part = tuple[slice, ...]
-Taps = tuple[int, ...]
 
 
 def whole(size: int) -> AxisGeometry:
     """Return an axis on which every index is a window of its own: that of the batch and of the channels."""
     return AxisGeometry(size, 1, size, 1, 1, 0, 0)
-
-
-def each_tap(axes: Axes) -> Iterator[tuple[Taps, Part, Part]]:
-    """Yield each tap of the window in row-major order, and the outputs and the inputs that it connects.
-
-    Taps that lie in the padding of every window are left out.
-
-    >>> from teachconv.core.geometry import conv2d_geometry
-    >>> [found[1:] for found in each_tap([conv2d_geometry((1, 5, 5, 1), (2, 2, 1, 1), 2, "SAME").rows])]
-    [((slice(0, 3, None),), (slice(0, 5, 2),)), ((slice(0, 2, None),), (slice(1, 4, 2),))]
-    """
-    for tap in product(*map(_taps, axes)):
-        outputs, inputs = zip(*map(overlap, axes, tap), strict=True)
-        yield tap, outputs, inputs
-
-
-def _taps(axis: AxisGeometry) -> range:
-    """Return the taps that some output reads from the input."""
-    first = -(axis.in_index(axis.out_size - 1, 0) // axis.dilation)
-    return range(
-        max(0, first), min(axis.filter_size, (axis.in_size - 1 + axis.pad_before) // axis.dilation + 1)
-    )
 
 
 @np.errstate(all="ignore")

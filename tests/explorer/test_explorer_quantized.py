@@ -117,7 +117,10 @@ def test_the_rescaling_of_2000_sums_is_that_of_the_scheme(page):
             facts = Document(tc.quantized.conv2d, *_again(call, bias, scales, scheme), None).base()[
                 "quantized"
             ]
-            asked = "(q, sums) => sums.map((sum, i) => Number(rescaled(q, i, BigInt(sum)).at(-1)[1]))"
+            asked = """(quantized, sums) => {
+                const view = { doc: { quantized, result: "output" }, split: (side, plane) => [0, plane] };
+                return sums.map((sum, i) => Number(rescaled(view, i, BigInt(sum)).at(-1)[1]));
+            }"""
             want = np.array([call.rescaled(np.full(250, one))[i] for i, one in enumerate(sums)])
             assert page(asked, json.loads(dumps(facts)), sums.tolist()) == want.tolist(), (scheme, x_type)
 

@@ -2,6 +2,9 @@
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -330,3 +333,73 @@ def test_pad_layers_and_answer_are_seen_without_scrolling(show, digit, width, he
     assert boxes["told"]["bottom"] <= height + 1
     assert page.run("return document.documentElement.scrollWidth") <= width
     assert page.contrast(".network > :not(.net) *")[0] >= 4.5
+
+
+def test_a_weight_is_dragged_and_the_answer_follows(show, digit):
+    from selenium.webdriver import ActionChains
+
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run("location.hash = '#at=1,2,4,2'")
+    fields = ".kernel input"
+    wait_for(page, f"return document.querySelectorAll('{fields}').length === 9")
+    value = "return document.querySelector('.told h2 output').textContent"
+    before, answers, field = page.run(value), page.run(ANSWER), page.all(fields)[4]
+    field.location_once_scrolled_into_view  # noqa: B018
+    given = float(field.get_attribute("value"))
+    chain = ActionChains(page.driver, duration=10).move_to_element(field)
+    chain.click_and_hold().move_by_offset(0, -60).release().perform()
+    weights = digits()["conv1/filters"].copy()
+    weights[1, 1, 0, 2] = round(given + 15 * 0.05, 2)
+    assert page.run(f"return document.querySelectorAll('{fields}')[4].value") == str(
+        weights[1, 1, 0, 2].round(3)
+    )
+    label = page.run("return document.querySelector('.reading').getAttribute('aria-label')")
+    seven = np.float32(re.findall(r"\d+", label.partition(": ")[2])).reshape(1, 8, 8, 1) / 16
+    sums = tc.conv2d(seven, weights, 1, "SAME", bias=digits()["conv1/bias"])
+    assert float(page.run(value)) == pytest.approx(max(0, sums[0, 2, 4, 2]), rel=1e-6)
+    assert page.run(value) != before
+    assert "you changed weights" in page.all("footer")[0].text
+    page.all(".as-given")[0].click()
+    assert page.run(value) == before
+    assert page.run(ANSWER) == answers
+    assert "you changed weights" not in page.all("footer")[0].text
+
+
+def test_paper_is_light_and_holds_all_maps(show, digit):
+    """Printed from a dark page: the canvas is painted again, and the screen's page comes back."""
+    page = show(digit, width=1440, height=900, dark=True)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run(TOOL, "why?")
+    look = """const canvas = document.querySelector('.net > canvas');
+        const { right } = canvas.getBoundingClientRect();
+        const copy = Object.assign(document.createElement('canvas'), { width: 1000, height: 100 }).getContext('2d');
+        copy.drawImage(canvas, 0, -60);
+        const red = copy.getImageData(0, 0, 1000, 100).data.filter((v, i, all) => i % 4 === 0 && all[i + 3] === 255).sort();
+        return [right, red[red.length >> 1]];"""
+    before = page.run(look)
+    dark = {"name": "prefers-color-scheme", "value": "dark"}
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": [dark]})
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    right, usual = page.run(look)
+    assert right <= 710 < before[0]
+    assert usual > 150 > before[1]
+    hidden = (
+        "return [...document.querySelectorAll('.tools, .theme, .shut')].every((e) => !e.checkVisibility())"
+    )
+    assert page.run(hidden)
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [dark]})
+    page.run("dispatchEvent(new Event('afterprint'))")
+    assert page.run(look) == before
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_the_page_checks_answers_and_prints_a_table():
+    script = Path(__file__).parents[2] / "benchmarks" / "network_page.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--digits", "1"], capture_output=True, text=True, check=True
+    )
+    rows = [
+        line for line in done.stdout.splitlines() if re.fullmatch(r"\| [^|]+ \| \d+( \| [\d.]+){4} \|", line)
+    ]
+    assert len(rows) == 3

@@ -110,7 +110,7 @@ def test_the_back_button_undoes_a_step(at):
 VIEW = """
 return { channels: [...document.querySelectorAll(".thumb[aria-pressed=true]")].map((e) => e.dataset.thumb).join(),
   current: [...document.querySelectorAll(".stage .cell.current")].map((e) => [e.closest(".grid").querySelector("b").textContent, e.dataset.row, e.dataset.col].join()).join(" "),
-  open: [...document.querySelectorAll("details[open]")].map((e) => e.dataset.section).join(), later: document.querySelectorAll(".product.later").length,
+  open: [...document.querySelectorAll("details[data-section][open]")].map((e) => e.dataset.section).join(), later: document.querySelectorAll(".product.later").length,
   colours: document.querySelector(".tcx.colours") !== null, stamp: document.querySelector(".stamp")?.getAttribute("aria-pressed") };"""
 PAUSE = "return new Promise((done) => setTimeout(done, 120))"
 
@@ -288,13 +288,19 @@ def test_a_field_keeps_what_it_cannot_take_and_the_picture_is_grey(at):
 
 
 @pytest.mark.parametrize("op", ["conv2d", "transpose"])
-def test_on_a_phone_the_fields_come_before_the_picture(at, op):
+def test_on_a_phone_the_common_fields_come_before_the_picture_and_the_others_are_folded(at, op):
     page = at(f"#{op}&n=4&k=3&s=2&p=valid", width=390, height=844)
     box = "const { top, bottom } = document.querySelector(arguments[0]).getBoundingClientRect(); return [top, bottom]"
-    beginnings, call, stage = (page.run(box, name) for name in (".beginnings", ".call", ".stage"))
-    assert beginnings[1] <= call[0]
-    assert call[1] <= stage[0]
-    assert call[1] < 600
+    call, rest, stage = (page.run(box, name) for name in (".call", ".rest", ".stage"))
+    assert call[1] <= rest[0]
+    assert rest[1] <= stage[0] < 480
+    shown = "return [...document.querySelectorAll('.head :is(input, select)')].filter((e) => e.checkVisibility()).map((e) => e.name).filter(Boolean)"
+    common = ["op", "n", "k", "s", "p"]
+    assert page.run(shown) == common
+    page.run("document.querySelector('.rest').open = true")
+    assert {"as", "d", "c", "o", "g"} < {*page.run(shown)}
+    page = at("#conv2d&n=8&k=3&d=2&p=same", width=390, height=844)  # a link to what is folded
+    assert "d" in page.run(shown)
 
 
 def test_messages_are_for_people(at):

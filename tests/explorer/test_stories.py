@@ -16,7 +16,7 @@ from explorer_stories import STORIES, W, integers
 
 @pytest.fixture(scope="module")
 def stories():
-    return {name: told.make() for name, told in STORIES.items()}
+    return {name: told.page() for name, told in STORIES.items()}
 
 
 def test_twelve_questions_and_short_sentences(stories):
@@ -87,6 +87,7 @@ def taps(explorer, at):
 def test_each_step_shows_its_cell(driver, stories, tmp_path, name):
     explorer = stories[name]
     page = Page(driver, explorer.save(tmp_path / "page.html"), width=1280, height=800)
+    assert page.all("h1")[0].text == STORIES[name].make.__doc__
     for number, (text, at, tap, _) in enumerate(explorer.story, 1):
         if number > 1:  # it opens on its first step
             page.press(" ")

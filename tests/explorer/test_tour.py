@@ -273,10 +273,12 @@ def test_the_playground_says_what_it_is_and_where_to_begin(driver, paths, tmp_pa
     driver.get("about:blank")
     page = Page(driver, Address(paths["playground"], ""), width=1280, height=800)
     tops = page.run(
-        "return ['[role=heading]', '.beginnings', '.call', '.stage'].map((s) => document.querySelector(s).getBoundingClientRect().top)"
+        "return ['[role=heading]', '.call', '.stage'].map((s) => document.querySelector(s).getBoundingClientRect().top)"
     )
     assert tops == sorted(tops)
+    assert tops[-1] < 320  # the picture is seen
     assert page.run("return document.querySelector('.call').getBoundingClientRect().height") < 90  # one row
+    page.run("document.querySelector('.rest').open = true")
     beginnings = page.all(".beginnings button")
     assert len(beginnings) == 9
     for number in range(9):

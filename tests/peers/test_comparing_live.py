@@ -42,38 +42,6 @@ def test_networks_in_other_words_are_equal_and_their_twins_are_found():
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras' variables
-def test_three_ports_agree_and_the_planted_mistake_is_found():
-    pytest.importorskip("keras")
-    import ported_networks
-
-    found = 0
-    for what, original, right, wrong, layer, code, x in ported_networks.ports():
-        report = tc.compare(original, right, x)
-        assert report.passed, (what, str(report))
-        row = tc.compare(original, wrong, x).first_parting
-        assert layer in (row.a + row.b), (what, row)
-        assert code in row.code, (what, row)
-        found += 1
-    assert found == 3
-
-
-@pytest.mark.slow
-def test_networks_in_other_words_are_equal_and_their_twins_are_found():
-    """Those of PyTorch and ONNX."""
-    import equal_networks as nets
-
-    verdicts, missed = {}, []
-    for name in (name for name in nets.PAIRS if not name.startswith(("keras", "tflite"))):
-        verdicts[name] = nets.run(name, nets.same)[0].passed
-        report, places, _ = nets.run(name, nets.changed)
-        missed += [] if nets.found(report, places) else [name]
-    assert missed == []
-    unjudged = [name for name, passed in verdicts.items() if not passed]
-    assert unjudged == ["norm_folded_forward_with_a_border"]
-    assert verdicts[unjudged[0]] is None
-
-
-@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras' variables
 @pytest.mark.parametrize("rank", [1, 3])
 def test_layers_over_one_and_three_axes_are_lined_up_with_keras_own(rank):
     keras, torch = pytest.importorskip("keras"), pytest.importorskip("torch")

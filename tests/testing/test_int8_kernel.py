@@ -60,6 +60,21 @@ def test_the_example_in_c_gives_the_bits_of_tflite(tmp_path):
     T.fuzz(kernel, seconds=1, seed=1).check()
 
 
+def test_a_kernel_of_images_is_not_run_over_other_axes():
+    """It failed 80 rows of cases over one axis, before it was called."""
+    axes = set()
+
+    def conv(x, w, strides, pads, x_zero_point, multiplier, shift):
+        axes.add(x.ndim)
+        raise NotImplementedError("all")
+
+    report = tc.check_backend(
+        T.kernel(conv, scheme="tflite", x="NHWC", w="OHWI"), kinds="conv2d", data="integers"
+    )
+    assert axes == {4}
+    assert not [row for row in report.rows if row.passed is False and "IndexError" in row.note]
+
+
 @needs_a_compiler
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_planted_in_c_is_named(name, tmp_path):

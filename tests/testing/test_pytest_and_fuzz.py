@@ -695,12 +695,21 @@ WRONG_LAYERS = {
     "side of 32 or 64": lambda x, w, stride, dilation: w.shape[0] == 3 and x.shape[1] in (32, 64),
     "2 groups": lambda x, w, stride, dilation: x.shape[3] == 2 * w.shape[2] and w.shape[2] >= 16,
     "groups of 4": lambda x, w, stride, dilation: w.shape[2] in (4, 8) and x.shape[3] >= 8 * w.shape[2],
+    "11x11 stride 4": lambda x, w, stride, dilation: w.shape[:2] == (11, 11) and stride == 4,
+}
+RARER = {
+    "5 groups of 4": lambda x, w, stride, dilation: w.shape[2] == 4 and x.shape[3] == 20,
+    "65 images": lambda x, w, stride, dilation: len(x) > 64 and len(x) % 2,
+    "two images, 1x1 stride 2": lambda x, w, stride, dilation: (
+        len(x) > 1 and w.shape[:2] == (1, 1) and stride == 2 and w.shape[2] >= 16
+    ),
+    "wide, stride and dilation": lambda x, w, stride, dilation: x.shape[2] > 32 and stride > 1 < dilation,
 }
 
 
 @cache
-def first_calls(seed):
-    """What the first 200 calls of a seed have, of a kernel that takes all."""
+def first_calls(seed, calls=200):
+    """What the first calls of a seed have, of a kernel that takes all."""
     asked = []
 
     def keeps(x, w, strides, pads, dilations, groups):
@@ -710,7 +719,7 @@ def first_calls(seed):
     with pytest.MonkeyPatch.context() as patch:
         looks = count()
         patch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda: next(looks)))
-        T.fuzz(T.kernel(keeps), seconds=200, seed=seed, data="integers")
+        T.fuzz(T.kernel(keeps), seconds=calls, seed=seed, data="integers")
     return asked
 
 
@@ -719,6 +728,43 @@ def first_calls(seed):
 @pytest.mark.parametrize("name", WRONG_LAYERS)
 def test_each_kind_of_real_layer_comes_early(name, seed):
     assert any(WRONG_LAYERS[name](*call) for call in first_calls(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("first_calls")
+@pytest.mark.parametrize("name", RARER)
+def test_other_numbers_of_a_kind_come_within_a_minute(name):
+    assert any(RARER[name](*call) for call in first_calls(0, calls=1500))
+
+
+def no_bias_if_the_first_is_zero(x, w, strides, pads, dilations, groups, bias):
+    y = tc.conv2d(x, w, strides, pads, dilations=dilations)
+    return y if bias is None or bias[0] == 0 else y + bias
+
+
+def in_the_order_of_memory(x, w, strides, pads, dilations, groups, bias):
+    return tc.conv2d(x.ravel("K").reshape(x.shape), w, strides, pads, dilations=dilations, bias=bias)
+
+
+def fortran_for_c(x, w, strides, pads, dilations, groups, bias):
+    x = x if x.flags.c_contiguous or not x.flags.f_contiguous else x.ravel("K").reshape(x.shape)
+    return tc.conv2d(np.ascontiguousarray(x), w, strides, pads, dilations=dilations, bias=bias)
+
+
+@pytest.mark.parametrize("wrong", [no_bias_if_the_first_is_zero, in_the_order_of_memory, fortran_for_c])
+def test_arrays_begin_and_lie_in_all_ways(wrong):
+    assert not T.fuzz(T.kernel(wrong), seconds=30, kinds="conv2d").passed
+
+
+def test_a_bias_begins_with_other_numbers_from_call_to_call():
+    first = set()
+
+    def keeps(x, w, strides, pads, dilations, groups, bias):
+        first.update([] if bias is None else [float(bias[0])])
+        return tc.conv2d(x, w, strides, pads, dilations=dilations, bias=bias)
+
+    T.fuzz(T.kernel(keeps), seconds=3, data="integers", kinds="conv2d")
+    assert len(first) > 3
 
 
 @pytest.mark.parametrize(

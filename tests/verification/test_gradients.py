@@ -6,7 +6,7 @@ from helpers import backend_algorithms, broken, only
 
 import teachconv as tc
 from teachconv.backends import numpy_backend
-from teachconv.core.kinds import KINDS
+from teachconv.core.kinds import KINDS, OPS
 from teachconv.data.seeded import make_array
 from teachconv.truth.exact import abs_sum
 from teachconv.verification import gradients
@@ -150,6 +150,14 @@ def test_cells_are_the_callers():
     assert (inputs.cells, filters.cells) == (X.size, W.size)
     assert all(i < n for i, n in zip(inputs.worst, NCHW.shape, strict=True))
     assert all(i < n for i, n in zip(filters.worst, OIHW.shape, strict=True))
+
+
+def test_an_op_without_gradients_says_so(monkeypatch):
+    monkeypatch.delitem(OPS, "depthwise_conv2d_backprop_input")
+    with pytest.raises(
+        tc.ArgumentError, match=r"depthwise_conv2d has no derivatives: .*needs an op of conv2d_backprop_input"
+    ):
+        tc.check_gradients(tc.depthwise_conv2d, X, W[..., :2], 1, "SAME")
 
 
 def test_an_algorithm_without_the_gradient_says_so():

@@ -132,7 +132,7 @@ export class App {
     const rest = this.sections.filter((section) => !beside.includes(section));
     this.root.classList.add("tcx");
     this.root.replaceChildren(
-      h("header", {}, h("div", {}, h("h1", {}, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), h("p", { class: "about" }, this.host?.shows ? null : h("b", {}, whatItIs(doc), " "), this.people)), themeButton(this.root, !this.data.live)),
+      h("header", {}, h("div", {}, this.data.title ? h("h1", {}, this.data.title) : null, h(this.data.title ? "p" : "h1", { class: "code" }, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), h("p", { class: "about" }, this.host?.shows ? null : h("b", {}, whatItIs(doc), " "), this.people)), themeButton(this.root, !this.data.live)),
       h("div", { class: "top" }, this.data.variants.controls.length ? settings : null,
         doc.shown ? h("div", { class: "shown" }, this.overview?.whole ? null : this.overview?.element, h("p", {}, doc.shown, " ", this.overview?.why)) : null),
       this.message,

@@ -4,6 +4,8 @@ import { brief, full } from "./numbers.js";
 import { h } from "./elements.js";
 import { placeOf } from "./view.js";
 
+const WAY = [0, 0.2, 0.65, 0.85]; // the share of the time at which a number is at each corner of its way
+
 /** Whether nothing may move. */
 export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -18,6 +20,13 @@ function rectOf(app, name, cell) {
   return app.grids[name].cells.get(placeOf(side, cell).join())?.element.getBoundingClientRect() ?? null;
 }
 
+/** The way of a number past the other planes: above all of them, or on a narrow page along their left. */
+function wayAround(app, from, to) {
+  const { left, top, right } = app.stage.getBoundingClientRect();
+  const beside = to.left >= right;
+  return [from, to].map((rect) => ({ left: beside ? rect.left : left, top: beside ? top : rect.top, width: beside ? rect.width : 0, height: beside ? 0 : rect.height }));
+}
+
 /** Let a number fly from one rectangle to another; it is gone when it arrives. */
 function send(app, text, from, to, milliseconds) {
   if (!from || !to) return;
@@ -26,7 +35,8 @@ function send(app, text, from, to, milliseconds) {
   app.sky.append(chip);
   const { width, height } = chip.getBoundingClientRect();
   const at = (rect) => `translate(${rect.left + rect.width / 2 - width / 2 - base.left}px, ${rect.top + rect.height / 2 - height / 2 - base.top}px)`;
-  const frames = [{ transform: at(from), opacity: 1 }, { transform: at(to), opacity: 1, offset: 0.85 }, { transform: at(to), opacity: 0 }];
+  const way = [from, ...wayAround(app, from, to), to].map((rect, i) => ({ transform: at(rect), opacity: 1, offset: WAY[i] }));
+  const frames = [...way, { transform: at(to), opacity: 0 }];
   const flight = chip.animate(frames, { duration: milliseconds, easing: "ease-in-out" });
   flight.finished.then(() => chip.remove(), () => chip.remove()); // or cancelled
 }

@@ -1,15 +1,14 @@
 // The whole image and its whole result. The lens is the part that the stage shows: dragging it paints the result.
 
 import { signColours } from "./channels.js";
+import { MOST_WEIGHTS, weightFields } from "./controls.js";
 import { h, keepFocus } from "./elements.js";
 import { axisOf, gatherAll, scatterAll } from "./axis_tables.js";
-import { brief, full, short } from "./numbers.js";
+import { brief } from "./numbers.js";
 import { range } from "./python.js";
 import { inside } from "./view.js";
 
 const MOST_SUMMED = 4e7; // products that are summed on the page, in float64: a larger result is summed in some of its rows and columns
-const MOST_WEIGHTS = 49; // of a plane of the filter that are shown as fields
-const DRAG = 4; // pixels for a step of a weight
 const KERNELS = {
   identity: [[0, 0, 0], [0, 1, 0], [0, 0, 0]],
   blur: null, // the mean of the window
@@ -17,9 +16,6 @@ const KERNELS = {
   sharpen: [[0, -1, 0], [-1, 5, -1], [0, -1, 0]],
   emboss: [[-2, -1, 0], [-1, 1, 1], [0, 1, 2]],
 };
-
-/** A weight as a field has room for it. */
-const inField = (weight, cols) => (cols > 3 ? short(weight) : Number.isInteger(weight) ? brief(weight) : String(Number(weight.toPrecision(3))));
 
 /** A filter of the palette in a plane of some rows and columns, in its middle; null if it has no room. */
 function kernel(name, rows, cols, whole) {
@@ -258,26 +254,6 @@ class Lens {
     this.filter.hidden = !usable;
     if (!usable) return;
     const shown = Math.max(0, this.planes.findIndex(([plane]) => plane === (doc.source === "in" ? state.c : state.o)));
-    const step = doc.format ? 0.05 : 1;
-    const field = (i) => {
-      const input = h("input", { type: "number", step: "any", value: inField(this.weights[shown][i], this.cols), title: full(this.weights[shown][i]), "aria-label": `weight, row ${Math.floor(i / this.cols)}, column ${i % this.cols}`,
-        oninput: () => this.weigh(shown, i, Number(input.value)), onchange: () => this.take(),
-        onpointerdown: ({ clientY, pointerId }) => {
-          const begin = this.weights[shown][i];
-          input.setPointerCapture(pointerId);
-          input.onpointermove = (event) => {
-            const steps = Math.round((clientY - event.clientY) / DRAG);
-            if (!steps && this.weights[shown][i] === begin) return;
-            input.value = String(Math.round((begin + steps * step) * 100) / 100);
-            this.weigh(shown, i, Number(input.value));
-          };
-          input.onpointerup = () => {
-            input.onpointermove = null;
-            if (this.weights[shown][i] !== begin) this.take();
-          };
-        } });
-      return input;
-    };
     const names = Object.keys(KERNELS).filter((name) => kernel(name, this.rows, this.cols, !doc.format));
     const use = (name) => {
       const found = kernel(name, this.rows, this.cols, !doc.format).flat();
@@ -285,8 +261,7 @@ class Lens {
       this.take();
     };
     const among = this.planes.length > 1 ? ` ${state.c} → ${state.o}` : "";
-    const fields = h("div", { class: "weights" }, range(0, this.rows * this.cols).map(field));
-    fields.style.setProperty("--cols", String(this.cols));
+    const fields = weightFields(this.weights[shown], this.cols, doc.format ? 0.05 : 1, { weigh: (i, number) => this.weigh(shown, i, number), take: () => this.take() });
     keepFocus(this.filter, () => this.filter.replaceChildren(h("div", { class: "palette", role: "group", "aria-label": "Filters to try" },
       names.map((name) => h("button", { type: "button", onclick: () => use(name) }, name)), h("button", { type: "button", onclick: () => host.refilter(app, null) }, "as given")),
       h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight`, this.planes.length > 1 && doc.format ? h("small", {}, `; those to try are divided by ${this.planes.length} channels`) : ""), fields));
@@ -294,7 +269,6 @@ class Lens {
 
   /** A weight changes: the result is painted again at once. */
   weigh(plane, i, number) {
-    if (!Number.isFinite(number)) return;
     this.weights[plane][i] = this.app.doc.format ? number : Math.round(number);
     this.sum();
   }

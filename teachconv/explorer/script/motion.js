@@ -157,7 +157,7 @@ export class Player {
       this.opening = true;
       this.rounds = Math.min(3, this.app.cells.length - 1);
       this.play(true);
-    }, { threshold: 0.02 });
+    }, { threshold: 0.5 });
     view.observe(stage);
     const act = (event) => {
       view.disconnect();

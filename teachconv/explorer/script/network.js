@@ -1,26 +1,25 @@
 // A network drawn whole: its maps, what a cell reads and reaches, its sum, why the answer, and what would change it.
 
-import { callDocument } from "./call_document.js";
+import { MOST_WEIGHTS } from "./controls.js";
 import { h, keepFocus } from "./elements.js";
 import { still } from "./flight.js";
-import { mount } from "./main.js";
-import { chances, Network, ranked, unpackedArray } from "./network_numbers.js";
-import { asText, marksOf, percent } from "./network_marks.js";
-import { cellPanel, flipPanel, flipText, says, whyPanel } from "./network_panels.js";
-import { Plane, TIGHT } from "./network_plane.js";
+import { chances, Network, ranked } from "./network_numbers.js";
+import { marksOf, percent, pictureOfNetwork } from "./network_marks.js";
+import { aboutPage, cellPanel, coverPanel, flipPanel, flipText, hints, says, whyPanel } from "./network_panels.js";
+import { PAD_CAPTION, Plane, TIGHT } from "./network_plane.js";
 import { caption, goTo } from "./network_story.js";
 import { explained, explains, leastChange } from "./network_why.js";
 import { KEYS, pad } from "./pad.js";
 import { themeButton } from "./parts.js";
 import { ADDRESSED, writeAddress } from "./present.js";
-import { tuple } from "./python.js";
+import { full } from "./numbers.js";
 import { download, pngOf } from "./take_away.js";
 
 const NARROW = "(max-width: 960px)"; // of a page whose axes are swapped, as in explorer.css
-const PAD_SIDE = { wide: 208, tight: 160, narrow: 128, caption: 22 }; // pixels of the pad
+const PAD_SIDE = { wide: 208, tight: 160, narrow: 128 }; // pixels of the pad
 const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
-const STYLED = ["fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "font-size", "font-weight", "font-family", "paint-order"];
 const SCROLL_BAR = 16; // pixels
+const PAPER = 680; // pixels of A4 and Letter with their margins
 const FRAMED = 800; // pixels of a page in a frame, whose height follows the page
 const SEVEN = [[[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]]; // what the page draws itself
 const DRAWS_IN = 1200; // milliseconds in which it does
@@ -31,7 +30,7 @@ class NetworkApp {
     this.root = root;
     this.data = data;
     this.network = new Network(data);
-    this.values = this.network.forward(this.network.input);
+    this.values = this.network.opening();
     const { columns, answer } = this.network;
     for (const [k, column] of columns.entries()) Object.assign(column, { note: says(column), strongest: strongest(column, this.values[k]) });
     this.plane = new Plane(this.network, columns.map((column, k) => (k ? column.largest : data.scale[0])));
@@ -44,9 +43,12 @@ class NetworkApp {
     this.cell = null; // the cell that is pointed at
     this.why = null; // the question that is asked
     this.flip = null; // the least change, as it is searched and found
+    this.covers = false; // whether it shows what covering a part of the input does
+    this.marks = []; // what lies over the maps
     this.lit = null; // the line of the reason that is pointed at
     this.usesKeys = false; // whether the reader draws with keys
     this.step = null; // of the story
+    this.weighed = null; // the map for which the weights are shown; that with the strongest products if it is not read
     this.kept = false; // whether a click selected it
     this.build();
     this.layout();
@@ -55,7 +57,7 @@ class NetworkApp {
     if (this.pad && !isGiven) this.open();
     const again = () => { this.layout(); this.draw(); };
     addEventListener("resize", again);
-    new ResizeObserver(() => { if (this.width !== this.net.clientWidth) again(); }).observe(this.net); // as a scroll bar comes
+    new ResizeObserver(() => { if (this.width !== this.net.clientWidth && !this.net.style.zoom) again(); }).observe(this.net); // as a scroll bar comes
     addEventListener("hashchange", () => { this.readAddress(); this.draw(); });
     const themes = () => {
       this.plane.colours = null;
@@ -63,6 +65,7 @@ class NetworkApp {
     };
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themes);
     new MutationObserver(themes).observe(document.documentElement, { attributes: true });
+    for (const name of ["beforeprint", "afterprint"]) addEventListener(name, () => this.onPaper(name === "beforeprint"));
     new MutationObserver(themes).observe(root, { attributes: true, attributeFilter: ["data-theme", "style"] });
   }
 
@@ -88,20 +91,21 @@ class NetworkApp {
     const answers = this.network.answer !== null;
     this.whyTool = answers && this.explains ? tool("why?", () => (this.why ? this.leave() : this.ask())) : null;
     this.flipTool = answers && this.network.isWhole ? tool("change its mind", () => (this.flip ? this.leave() : this.changeMind())) : null;
+    this.coverTool = data.cover ? tool("cover a part", () => (this.covers ? this.leave() : this.cover())) : null;
     this.tools = h("div", { class: "tools" },
       data.pad ? tool("how it works", () => this.begin()) : null,
       data.pad ? tool("clear", () => { this.touched = true; this.select(null); this.pad.clear(); }) : null,
-      this.whyTool, this.flipTool,
+      this.whyTool, this.flipTool, this.coverTool,
       tool("⤓ SVG", () => download("network.svg", this.picture(), "image/svg+xml")),
       tool("⤓ PNG", async () => download("network.png", await pngOf(this.picture(), 0), "image/png")));
     this.padHolder = h("div", { class: "pad-holder" });
     if (data.pad) this.pad = pad(this.padHolder, { onInput: (values) => this.show(Float32Array.from(values)), onFirstTouch: () => { this.touched = true; }, onKeys: (used) => this.draws(used) });
     this.net = h("div", { class: "net" }, canvas, this.over, this.padHolder);
     this.sum = h("aside", { class: "told", tabindex: "0", "aria-label": "what is pointed at", "aria-live": "polite" });
-    this.foot = h("footer", {});
+    this.foot = h("small", {});
     root.replaceChildren(
       h("header", {}, h("h1", {}, data.title), this.tools, h("div", { class: "answers" }, this.says, this.next), themeButton(root, true)),
-      this.net, this.sum, this.foot);
+      this.net, this.sum, h("footer", {}, data.note, " ", this.foot));
   }
 
   layout() {
@@ -113,7 +117,7 @@ class NetworkApp {
     const height = wide ? Math.max(420, Math.min(760, room - 78)) : Math.max(440, room - 158);
     const side = this.pad ? PAD_SIDE[wide ? (width < TIGHT ? "tight" : "wide") : "narrow"] : 0;
     this.padHolder.style.width = `${side}px`;
-    this.plane.layout(width, height, wide, { width: side, height: side && side + PAD_SIDE.caption });
+    this.plane.layout(width, height, wide, { width: side, height: side && side + PAD_CAPTION });
     this.net.style.height = `${this.plane.size.height + (this.plane.size.width > width ? SCROLL_BAR : 0)}px`;
     this.sum.style.maxHeight = wide ? `${this.plane.size.height}px` : "";
     this.over.setAttribute("viewBox", `0 0 ${this.plane.size.width} ${this.plane.size.height}`);
@@ -126,11 +130,58 @@ class NetworkApp {
     this.say();
   }
 
+  /** Draw the page for paper, light and not wider than that, or for the screen again. */
+  onPaper(on) {
+    if (on) this.scheme = this.root.style.colorScheme;
+    this.root.style.colorScheme = on ? "light" : this.scheme;
+    this.net.style.zoom = on ? String(Math.min(1, PAPER / this.plane.size.width)) : "";
+    this.plane.colours = null;
+    this.draw();
+  }
+
+  // ---- weights ----
+
+  /** Whether the weights of a layer can be dragged: those of a window, and not too many. */
+  weighs({ kind, windows, axes }) {
+    return !this.network.isLarge && kind === "convolution" && windows && axes.reduce((size, { filter_size }) => size * filter_size, 1) <= MOST_WEIGHTS;
+  }
+
+  /** Show the weights for another map, or change one: all that is behind it is computed anew. */
+  weigh(k, { plane = this.weighed, at = null, number = 0 }) {
+    this.weighed = plane;
+    if (at === null) return this.say();
+    const column = this.network.columns[k];
+    column.given ??= column.filters.slice();
+    column.filters[at] = number;
+    this.computeFrom(k);
+    const { values, network, cell } = this;
+    put(this.sum.querySelector("h2 output"), full(values[cell[0]][network.position(cell)]));
+    return network.answer === null ? undefined : this.sayAnswer();
+  }
+
+  /** The weights of a layer become those of the model again. */
+  asGiven(k) {
+    const column = this.network.columns[k];
+    column.filters.set(column.given);
+    column.given = null;
+    this.computeFrom(k);
+    this.say();
+  }
+
+  /** Other weights: the layers from there on compute anew. */
+  computeFrom(k) {
+    this.flip = null;
+    this.values = this.network.forward(this.values[0], null, this.values.slice(0, k));
+    this.about = aboutPage(this.network, this.values, this.data);
+    this.plane.paint(this.values, this.isBlank);
+    this.mark();
+  }
+
   /** Another input: every number anew at once, and painted with the next frame. */
   show(input) {
     const start = performance.now();
     this.values = this.network.forward(input);
-    this.took = performance.now() - start;
+    this.took = Math.min(this.took ?? Infinity, performance.now() - start);
     this.flip = null;
     if (this.why) this.why = this.isBlank ? null : explained(this.network, this.values, ranked(this.scores)[0], null);
     this.frame ??= requestAnimationFrame(() => {
@@ -186,7 +237,7 @@ class NetworkApp {
   }
 
   point(event) {
-    if (this.kept || event.pointerType === "touch") return;
+    if (this.kept || event.pointerType === "touch" || this.network.isLarge) return; // there a click selects: so many windows take time
     const cell = this.at(event);
     if (this.why && cell?.[0] === this.network.answer) return; // it was clicked
     if (String(cell) !== String(this.cell)) this.select(cell, false);
@@ -203,7 +254,7 @@ class NetworkApp {
 
   /** Select a cell, or nothing; one that is only pointed at leaves the question open. */
   select(cell, kept = true) {
-    Object.assign(this, { cell, why: kept ? null : this.why, kept: kept && cell !== null });
+    Object.assign(this, { cell, why: kept ? null : this.why, kept: kept && cell !== null, covers: false });
     this.mark();
     this.say();
     if (kept) this.tell();
@@ -219,7 +270,8 @@ class NetworkApp {
     if (!this.cell) return this.select([k, row, col, channel]);
     const within = (i, size) => Math.max(0, Math.min(size - 1, i));
     const vector = columns[k].rows * columns[k].cols === 1;
-    const next = event.shiftKey || (vector && !steps[0]) ? within(k + steps[1], columns.length) : k;
+    const shown = columns.map((_, n) => n).filter((n) => !this.network.isHidden(n));
+    const next = event.shiftKey || (vector && !steps[0]) ? shown[within(shown.indexOf(k) + steps[1], shown.length)] : k;
     const column = columns[next];
     const turned = event.shiftKey || vector ? channel + steps[0] : channel;
     const moved = event.shiftKey || vector ? [row, col] : [row + steps[0], col + steps[1]];
@@ -232,7 +284,7 @@ class NetworkApp {
     if (this.isBlank) return;
     this.takeBack();
     const [best] = ranked(this.scores);
-    Object.assign(this, { cell: null, kept: false, lit: null, why: explained(this.network, this.values, win ?? best, rival) });
+    Object.assign(this, { cell: null, kept: false, lit: null, covers: false, why: explained(this.network, this.values, win ?? best, rival) });
     this.mark();
     this.say();
     this.tell();
@@ -277,6 +329,23 @@ class NetworkApp {
     this.say();
   }
 
+  /** Show what covering each part of the input does. */
+  cover() {
+    this.select(null);
+    this.covers = true;
+    this.mark();
+    this.say();
+  }
+
+  /** Open a block, or close it. */
+  toggle(last) {
+    const { closed } = this.network;
+    if (!closed.delete(last)) closed.add(last);
+    if (this.cell && this.network.isHidden(this.cell[0])) this.cell = null;
+    this.layout();
+    this.draw();
+  }
+
   /** Let the network read the change that was found, or again what it read before. */
   tryIt() {
     this.flip.tried = !this.flip.tried;
@@ -290,74 +359,46 @@ class NetworkApp {
     this.flip = null;
   }
 
-  /** Draw what lies over the maps. */
+  /** Draw what lies over the maps, where that has changed. */
   mark() {
-    this.over.innerHTML = marksOf(this);
+    const groups = marksOf(this);
+    if (this.marks.length !== groups.length) this.over.innerHTML = "<g></g>".repeat(groups.length);
+    for (const [i, group] of groups.entries()) if (this.marks[i] !== group) this.over.children[i].innerHTML = group;
+    this.marks = groups;
   }
 
-  /** What is drawn, as the text of an SVG that needs no style sheet. */
   picture() {
-    const { width, height } = this.plane.size;
-    const svg = /** @type {SVGElement} */ (this.over.cloneNode(true));
-    for (const [i, shape] of [...svg.querySelectorAll("*")].entries()) {
-      const style = getComputedStyle(this.over.querySelectorAll("*")[i]);
-      for (const name of STYLED) shape.setAttribute(name, style.getPropertyValue(name));
-    }
-    const tag = (name, attributes) => `<${name} ${Object.entries(attributes).map(([key, value]) => `${key}="${value}"`).join(" ")}`;
-    const drawn = this.padHolder.querySelector(".surface path");
-    const side = this.padHolder.clientWidth;
-    const line = drawn ? `${tag("svg", { y: PAD_SIDE.caption, width: side, height: side, viewBox: "0 0 1 1" })}>${tag("path", { d: drawn.getAttribute("d"), fill: "none", stroke: getComputedStyle(drawn).color, "stroke-width": drawn.getAttribute("stroke-width"), "stroke-linecap": "round", "stroke-linejoin": "round" })}/></svg>` : "";
-    const title = `${tag("text", { x: 0, y: -10, "font-size": 18, "font-weight": 600, "font-family": "system-ui, sans-serif", fill: getComputedStyle(this.root).color })}>${[this.data.title, this.says.textContent, this.flip ? flipText(this, this.flip) : ""].filter(Boolean).map(asText).join(" · ")}</text>`;
-    return `${tag("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height + 34, viewBox: `0 -34 ${width} ${height + 34}`, fill: "none" })}>${tag("rect", { y: -34, width: "100%", height: "100%", fill: getComputedStyle(this.root).backgroundColor })}/>${tag("image", { href: this.plane.canvas.toDataURL(), width, height })}/>${line}${title}${svg.innerHTML}</svg>`;
+    return pictureOfNetwork(this, [this.data.title, this.says.textContent, this.flip ? flipText(this, this.flip) : ""].filter(Boolean).join(" · "));
   }
 
   // ---- words ----
 
+  sayAnswer() {
+    const [win, second] = ranked(this.scores);
+    const shares = this.plane.hasChances ? chances(this.scores) : null;
+    const { isBlank } = this;
+    this.says.hidden = isBlank;
+    for (const button of [this.whyTool, this.flipTool]) if (button) button.disabled = isBlank;
+    this.whyTool?.setAttribute("aria-pressed", String(this.why !== null));
+    this.flipTool?.setAttribute("aria-pressed", String(this.flip !== null));
+    this.coverTool?.setAttribute("aria-pressed", String(this.covers));
+    put(this.says, shares ? `${win}, ${percent(shares[win])}` : String(win));
+    put(this.next, isBlank ? "with mouse, finger or keys" : shares ? `next: ${second}, ${percent(shares[second])}` : `next: ${second}`);
+  }
+
   say() {
-    const { network } = this;
-    const { answer } = network;
-    if (answer !== null) {
-      const [win, second] = ranked(this.scores);
-      const shares = this.plane.hasChances ? chances(this.scores) : null;
-      const { isBlank } = this;
-      this.says.hidden = isBlank;
-      for (const button of [this.whyTool, this.flipTool]) if (button) button.disabled = isBlank;
-      this.whyTool?.setAttribute("aria-pressed", String(this.why !== null));
-      this.flipTool?.setAttribute("aria-pressed", String(this.flip !== null));
-      this.says.textContent = shares ? `${win}, ${percent(shares[win])}` : String(win);
-      this.next.textContent = isBlank ? "with mouse, finger or keys" : shares ? `next: ${second}, ${percent(shares[second])}` : `next: ${second}`;
-    }
-    const panel = this.cell ? cellPanel(this, this.cell) : this.why ? whyPanel(this, this.why) : this.flip ? flipPanel(this, this.flip) : null;
+    if (this.network.answer !== null) this.sayAnswer();
+    const panel = this.cell ? cellPanel(this, this.cell) : this.why ? whyPanel(this, this.why) : this.flip ? flipPanel(this, this.flip) : this.covers ? coverPanel(this) : null;
     const lines = [this.usesKeys ? h("p", { class: "faint" }, KEYS) : null, caption(this), ...(panel ?? hints(this))].filter(Boolean);
     if (panel || this.told !== lines[0].textContent) keepFocus(this.sum, () => this.sum.replaceChildren(...lines)); // a drawing alone says nothing new
     this.told = panel ? null : lines[0].textContent;
     const time = this.took === undefined ? "" : ` in ${this.took.toFixed(1)} ms`;
-    this.foot.replaceChildren(this.data.note, " ", h("small", {}, this.about.replace(" here", ` here${time}`)));
+    put(this.foot, this.about.replace(" here", ` here${time}`));
   }
 
   /** Whether a layer's call opens as the picture of a call: a convolution, of which the page of a call has the words. */
   opens({ kind, axes }) {
-    return kind === "convolution" && this.data.dtype === "float32" && axes.every(({ in_size }) => in_size > 0);
-  }
-
-  /** Open the call of a cell's layer, with the numbers that it has now. */
-  openCall([k, row, col, channel]) {
-    const { columns } = this.network;
-    const { axes, sources: [source], filters, bias, filterDepth, filterChannels, name, from: [from] } = columns[k];
-    const [rows, cols] = axes;
-    const two = (field) => tuple(rows[field], cols[field]);
-    const words = { strides: two("stride"), padding: tuple(...axes.map((axis) => tuple(axis.pad_before, axis.pad_after))), dilations: two("dilation") };
-    const numbers = this.values[from];
-    const doc = callDocument("tensorflow.conv2d", [[1, ...source], [rows.filter_size, cols.filter_size, filterDepth, filterChannels]], words, {
-      source: ([, r, q, c]) => numbers[(r * source[1] + q) * source[2] + c],
-      filter: ([t, u, i, o]) => filters[((t * cols.filter_size + u) * filterDepth + i) * filterChannels + o],
-    }, [0, row, col, channel]);
-    const inside = h("div", {});
-    const dialog = h("dialog", { class: "call", "aria-label": `the call of ${name}`, onclose: () => dialog.remove() },
-      h("button", { type: "button", class: "close", onclick: () => dialog.close() }, "back to the network"), inside);
-    this.root.append(dialog);
-    dialog.showModal();
-    mount(inside, { call: { ...doc, bias: bias && [...bias] }, variants: { controls: [], table: {}, left_out: 0 }, beside: null, playground: true }, { shows: () => {} });
+    return !this.network.isLarge && kind === "convolution" && this.data.dtype === "float32" && axes.every(({ in_size }) => in_size > 0);
   }
 
   // ---- the address ----
@@ -398,29 +439,9 @@ function strongest({ channels }, numbers) {
   return ranked(sizes);
 }
 
-const hints = (app) => [
-  h("h2", {}, "Point at any cell"),
-  h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. Blue: what it reads; green: what it reaches; dashed: padding. Rows, columns and maps are counted from 0."),
-  h("p", {}, `A click keeps the cell, Escape lets it go.${app.pad ? " In the pad, Delete clears the drawing." : ""}`),
-  app.network.answer !== null && app.explains ? h("p", {}, `Click ${app.pad ? "a digit" : "an answer"} ${app.plane.wide ? "at the right" : "at the end"} to see why the answer is not that one.`) : null,
-];
-
-/** What is true of the whole page. */
-function aboutPage(network, values, data) {
-  const numbers = values.reduce((sum, list) => sum + list.length, 0).toLocaleString("en");
-  const far = network.answer === null ? null : distance(network, values[network.answer], data);
-  const theirs = far === null ? "" : `; what ${data.framework} returned differs by at most ${far === 0 ? "0" : far.toExponential(1)}`;
-  const first = data.outputs > 1 ? ` The answer is the first of ${data.outputs} outputs.` : "";
-  const boxes = network.isWhole ? "" : " A layer that this page does not compute shows what the model computed.";
-  return `${numbers} numbers, computed here: sums in float64, each rounded once to ${data.dtype}${theirs}.${first}${boxes}`;
-}
-
-/** How far the scores are from those that the model returned. */
-function distance(network, scores, { returned }) {
-  const theirs = unpackedArray(returned);
-  const steps = [...network.columns[network.answer].steps, ...network.columns[network.answer].then];
-  const ours = steps.at(-1)?.kind === "softmax" ? chances(scores) : scores;
-  return theirs.reduce((far, x, i) => Math.max(far, Math.abs(x - ours[i])), 0);
+/** Write a text where it is another one: the browser lays out anew what is written. */
+function put(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 /** Draw the page of a network in an element. */

@@ -1,20 +1,50 @@
 // What lies over the maps of a network: their titles, the windows of a cell, and the ways of a question.
 
+import { plural } from "./elements.js";
 import { chances, ranked } from "./network_numbers.js";
+import { PAD_CAPTION } from "./network_plane.js";
 import { cellsOf, outline, reachedBy, readsOf } from "./network_reach.js";
 import { brief, short } from "./numbers.js";
 
+const STYLED = ["fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "font-size", "font-weight", "font-family", "paint-order", "fill-opacity"];
 const WIDEST = 44; // pixels of a line that is the whole positive pile
+const ARC = 36; // pixels that an arc reaches beyond the maps
 const PERCENTS = ["percent among these ten:", "a scribble gets one, too"];
 
-/** The text of an SVG's content. */
+/** The contents of the groups of an SVG: the titles of each column, then what is pointed at, asked or changed. */
 export function marksOf(app) {
-  const { plane, flip } = app;
-  const parts = plane.places.flatMap((place, k) => titles(app, k, place));
-  if (app.cell) parts.push(...windows(app));
-  else if (app.why) parts.push(...ways(app));
+  const { plane, flip, network } = app;
+  const parts = app.cell ? windows(app) : app.why ? ways(app) : app.covers ? covers(app) : [];
   if (flip?.cell) parts.push(ring(plane.middle(flip.cell), short(flip.to * plane.unit)));
-  return parts.join("");
+  return [...plane.places.map((place, k) => (network.isHidden(k) ? [] : titles(app, k, place))), arcs(app), parts].map((part) => part.join(""));
+}
+
+/** Arcs beside the maps, from a column to one that it reaches past others, and around a closed block with such a way in it. */
+function arcs({ network, plane: { places, wide } }) {
+  const shown = network.columns.map((_, k) => k).filter((k) => network.isLarge && !network.isHidden(k));
+  const middle = (k) => (places[k].at + (k ? places[k].end : places[k].at + places[k][wide ? "width" : "height"])) / 2;
+  const edge = (k) => Math.max(0, ...[...places[k].maps.values()].map(({ x, y }) => (wide ? y + places[k].height : x + places[k].width)));
+  return shown.slice(1).flatMap((k, i) => {
+    const { from } = network.columns[k];
+    const starts = new Set(from.map((source) => (network.isHidden(source) ? network.blockOf(source).before : source)));
+    const skips = [...starts].filter((start) => start !== shown[i] || (from.length > 1 && starts.size === 1));
+    return skips.map((start) => {
+      const near = Math.max(...shown.filter((n) => start && n >= start && n <= k).map(edge)) + 4;
+      const [a, b, far] = [middle(start), middle(k), near + ARC];
+      return `<path class="arc" d="${wide ? `M${a} ${near}C${a} ${far} ${b} ${far} ${b} ${near}` : `M${near} ${a}C${far} ${a} ${far} ${b} ${near} ${b}`}"/>`;
+    });
+  });
+}
+
+/** The squares of the input that were covered, as dark as what they take from the winner's lead. */
+function covers({ plane, data: { cover: { edges: [down, across], margins, whole } } }) {
+  const { maps, cell } = plane.places[0];
+  const most = Math.max(...margins.map((margin) => Math.abs(whole - margin))) || 1;
+  return [...maps.values()].flatMap(({ x, y }) => margins.map((margin, i) => {
+    const [row, col] = [Math.floor(i / (across.length - 1)), i % (across.length - 1)];
+    const [width, height] = [(across[col + 1] - across[col]) * cell, (down[row + 1] - down[row]) * cell];
+    return `<rect class="${margin > whole ? "cover more" : "cover"}" x="${x + across[col] * cell}" y="${y + down[row] * cell}" width="${width}" height="${height}" fill-opacity="${((0.8 * Math.abs(whole - margin)) / most).toFixed(2)}"/>`;
+  }));
 }
 
 function titles(app, k, place) {
@@ -22,11 +52,12 @@ function titles(app, k, place) {
   const { wide } = plane;
   const column = network.columns[k];
   const isRead = app.pad && !k;
-  const note = isRead ? ["ink in blocks of 4 × 4"] : [...column.note, place.left ? `${place.maps.size} of ${column.channels}` : ""].filter(Boolean);
+  const block = network.closed.has(k) ? network.blockOf(k) : null; // it stands for all its layers
+  const note = isRead ? ["ink in blocks of 4 × 4"] : [...(block ? [plural(k - block.before, "layer")] : column.note), place.left ? `${place.maps.size} of ${column.channels}` : ""].filter(Boolean);
   const [x, y] = wide ? [place.at, (k ? 0 : place.top - (app.pad ? 46 : 58)) + 14] : [k ? 0 : place.maps.get(0).x, (k ? place.at : 22) - 7];
   const most = wide && !place.bars ? Math.max(9, Math.floor((place.end - place.at + 12) / 6.8)) : 60;
   const cut = (words) => asText(words.length > most ? `${words.slice(0, most - 1)}…` : words);
-  const name = isRead ? (wide ? "what the network reads" : "the network reads") : cut(column.name);
+  const name = isRead ? (wide ? "what the network reads" : "the network reads") : cut(block?.name || column.name);
   const parts = wide
     ? [label(x, y, name), ...note.slice(0, 2).map((line, i) => label(x, y + 17 + 15 * i, cut(line), "faint"))]
     : [label(x, y, `${name} <tspan class="faint">${k ? cut(note.join(", ")) : ""}</tspan>`)];
@@ -97,7 +128,7 @@ function wire(plane, from, to, name, width) {
 }
 
 /** A name, which may come from a file, without markup. */
-export const asText = (words) => words.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const asText = (words) => words.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** A share in percent. */
 export function percent(share) {
@@ -127,4 +158,20 @@ function dashed({ maps, cell }, channel, span, { rows, cols }) {
   const { x, y } = maps.get(channel);
   const sides = [span.cols, span.rows].map(([low, high]) => (high - low + 1) * cell);
   return `<rect class="dashed" x="${x + span.cols[0] * cell}" y="${y + span.rows[0] * cell}" width="${sides[0]}" height="${sides[1]}"/>`;
+}
+
+/** What is drawn, under a title, as the text of an SVG that needs no style sheet. */
+export function pictureOfNetwork(app, words) {
+  const { width, height } = app.plane.size;
+  const svg = /** @type {SVGElement} */ (app.over.cloneNode(true));
+  for (const [i, shape] of [...svg.querySelectorAll("*")].entries()) {
+    const style = getComputedStyle(app.over.querySelectorAll("*")[i]);
+    for (const name of STYLED) shape.setAttribute(name, style.getPropertyValue(name));
+  }
+  const tag = (name, attributes) => `<${name} ${Object.entries(attributes).map(([key, value]) => `${key}="${value}"`).join(" ")}`;
+  const drawn = app.padHolder.querySelector(".surface path");
+  const side = app.padHolder.clientWidth;
+  const line = drawn ? `${tag("svg", { y: PAD_CAPTION, width: side, height: side, viewBox: "0 0 1 1" })}>${tag("path", { d: drawn.getAttribute("d"), fill: "none", stroke: getComputedStyle(drawn).color, "stroke-width": drawn.getAttribute("stroke-width"), "stroke-linecap": "round", "stroke-linejoin": "round" })}/></svg>` : "";
+  const title = `${tag("text", { x: 0, y: -10, "font-size": 18, "font-weight": 600, "font-family": "system-ui, sans-serif", fill: getComputedStyle(app.root).color })}>${asText(words)}</text>`;
+  return `${tag("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height + 34, viewBox: `0 -34 ${width} ${height + 34}`, fill: "none" })}>${tag("rect", { y: -34, width: "100%", height: "100%", fill: getComputedStyle(app.root).backgroundColor })}/>${tag("image", { href: app.plane.canvas.toDataURL(), width, height })}/>${line}${title}${svg.innerHTML}</svg>`;
 }

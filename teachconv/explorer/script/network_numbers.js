@@ -12,11 +12,9 @@ const FORMATS = {
   float64: { precision: 53, smallest_exponent: -1074, largest: Number.MAX_VALUE },
 };
 
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 /** An array of network_document.packed. */
-export function unpackedArray({ dtype, base64 }) {
-  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  return new FLOATS[dtype](bytes.buffer);
-}
+export const unpackedArray = ({ dtype, base64 }) => new FLOATS[dtype](bytesOf(base64).buffer);
 
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 const between = (x, low, high) => Math.min(Math.max(x, low ?? -Infinity), high ?? Infinity);
@@ -51,17 +49,65 @@ export class Network {
   constructor(data) {
     this.data = data;
     this.rounded = data.dtype === "float32" ? Math.fround : (x) => x;
-    this.input = unpackedArray(data.input);
+    this.input = data.input && unpackedArray(data.input);
+    this.isLarge = !data.input; // large_network.py: maps as bytes, and some cells exactly
     this.answer = data.answer;
     this.columns = data.columns.map((column) => this.prepare(column, data.columns));
-    this.isWhole = !this.columns.some(({ kind }) => kind === "box"); // any input can be computed
+    this.isWhole = !this.isLarge && !this.columns.some(({ kind }) => kind === "box"); // any input can be computed
+    this.summed = new Set(data.cells?.map(String)); // cells of a large network with windows and filters
+    this.blocks = this.isLarge ? this.blocksOf() : [];
+    this.closed = new Set(this.blocks.map(({ last }) => last));
+  }
+
+  /** The numbers of all columns as the page opens. */
+  opening() {
+    return this.isLarge ? this.columns.map((column) => this.held(column)) : this.forward(this.input);
+  }
+
+  /** What the page holds of a column of a large network: maps as bytes, and all numbers of some places; else NaN. */
+  held({ size, rows, cols, channels, thumbs = [], bytes, low, high, places, known }) {
+    const numbers = new FLOATS[this.data.dtype](size).fill(NaN);
+    const levels = bytes && bytesOf(bytes);
+    for (const [n, channel] of thumbs.entries()) {
+      for (let place = 0; place < rows * cols; place++) numbers[place * channels + channel] = low + ((high - low) * levels[n * rows * cols + place]) / 255;
+    }
+    const exact = unpackedArray(known);
+    for (const [n, place] of places.entries()) numbers.set(exact.subarray(n * channels, (n + 1) * channels), place * channels);
+    return numbers;
+  }
+
+  /** Whether the number of a cell is the model's own, and not one of 256 levels. */
+  isExact([k, row, col]) {
+    return !this.isLarge || this.columns[k].places.includes(row * this.columns[k].cols + col);
+  }
+
+  /** Whether the page has the window and the filter of a cell. */
+  canSum(cell) {
+    return !this.isLarge || this.summed.has(String(cell));
+  }
+
+  /** The blocks: columns between two through which every way leads, with the latter of these two. */
+  blocksOf() {
+    const ends = this.columns.map((_, k) => k).filter((k) => this.columns.slice(k + 1).every(({ from }) => from.every((source) => source >= k)));
+    return ends.slice(1).flatMap((last, i) => (last - ends[i] > 1 ? [{ before: ends[i], last, name: sharedName(this.columns.slice(ends[i] + 1, last + 1)) }] : []));
+  }
+
+  /** The block that a column is in, its end included. */
+  blockOf(k) {
+    return this.blocks.find(({ before, last }) => before < k && k <= last);
+  }
+
+  /** Whether a column is inside of a block that is closed. */
+  isHidden(k) {
+    const block = this.blockOf(k);
+    return block !== undefined && k < block.last && this.closed.has(block.last);
   }
 
   /** A column with its arrays, and of each row and column the taps of its window. */
   prepare(column, all) {
     const [rows, cols, channels] = column.shape;
     const made = { ...column, rows, cols, channels, size: rows * cols * channels, then: (column.then ?? []).map(withArrays), steps: (column.steps ?? []).map(withArrays) };
-    if (column.kind === "box") made.values = unpackedArray(column.values);
+    if (column.values) made.values = unpackedArray(column.values);
     if (!column.from) return made;
     made.sources = column.from.map((from) => all[from].shape);
     const [[, , depth]] = made.sources;
@@ -74,7 +120,8 @@ export class Network {
     const groups = column.filters ? column.groups : channels;
     Object.assign(made, { groups, ins: depth / groups, outs: channels / groups });
     if (column.filters) {
-      made.filters = unpackedArray(column.filters);
+      made.filters = column.filters.base64 ? unpackedArray(column.filters) : [];
+      made.filtersOf = new Map(Object.entries(column.held ?? {}).map(([channel, filter]) => [Number(channel), unpackedArray(filter)])); // of a large network
       made.bias = column.bias && unpackedArray(column.bias);
       [, , made.filterDepth, made.filterChannels] = column.filters.shape;
     }
@@ -236,6 +283,7 @@ export class Network {
     }
     const { windows, ins, outs, filters, filterDepth, filterChannels, from: [from] } = column;
     const g = Math.floor(channel / outs);
+    const own = column.filtersOf?.get(channel);
     const size = column.axes[1].filter_size;
     const scatters = column.kind === "transposed convolution";
     const share = column.kind === "average pool" ? 1 / this.divisor(column, row, col) : 1;
@@ -243,9 +291,9 @@ export class Network {
       const plane = g * ins + i;
       for (const [t, y, above] of windows[0][row]) {
         for (const [u, z, aside] of windows[1][col]) {
-          const at = scatters ? (channel - g * outs) * filterChannels + plane : i * filterChannels + channel;
-          const weight = filters ? filters[(t * size + u) * filterDepth * filterChannels + at] : share;
-          add(above || aside ? null : [from, y, z, plane], weight, { plane, from, tap: [t, u] });
+          const at = (t * size + u) * filterDepth * filterChannels + (scatters ? (channel - g * outs) * filterChannels + plane : i * filterChannels + channel);
+          const weight = own ? own[(t * size + u) * ins + i] : filters ? filters[at] : share;
+          add(above || aside ? null : [from, y, z, plane], weight, { plane, from, tap: [t, u], at });
         }
       }
     }
@@ -281,6 +329,13 @@ export class Network {
     }
     return { sum: value, stages, winner };
   }
+}
+
+/** What the names of columns begin with, up to a dot or another sign between words. */
+function sharedName(columns) {
+  const [first, ...others] = columns.map(({ name }) => name.split(/(?=[./_])/));
+  const same = first.findIndex((part, i) => others.some((parts) => parts[i] !== part));
+  return first.slice(0, same < 0 ? first.length : same).join("");
 }
 
 /** A step with its arrays. */

@@ -1,12 +1,18 @@
 // What is said about a cell of a network, and about its answer: two piles, then the products by strength.
 
+import { callDocument } from "./call_document.js";
+import { weightFields } from "./controls.js";
 import { h, plural } from "./elements.js";
-import { chances, ranked } from "./network_numbers.js";
+import { chances, ranked, unpackedArray } from "./network_numbers.js";
 import { readsOf, reachedBy, spanOf } from "./network_reach.js";
 import { brief, full, short } from "./numbers.js";
+import { mount } from "./main.js";
+import { copyButton } from "./parts.js";
+import { tuple } from "./python.js";
 import { productFigure } from "./sum_panels.js";
 
 const STRONGEST = 6; // grids of products, the strongest ones
+const WEIGHT_STEP = 0.05; // of a weight that is dragged
 const MOST_WRITTEN = 256; // cells of a map that is written out
 const SEGMENTS = 40; // of a pile; the smallest products share the last
 const stepName = ({ kind, low, high }) => {
@@ -51,6 +57,24 @@ const placeName = (network, [k, row, col, channel]) => {
   return `${name}${channels > 1 ? `, map ${channel}` : ""}, row ${row}, column ${col}`;
 };
 
+/** The button that opens the block of a column, or closes it. */
+function blockButton(app, k) {
+  const block = app.network.blockOf(k);
+  if (!block) return null;
+  const { before, last } = block;
+  const words = app.network.closed.has(last) ? `open the block: ${plural(last - before, "layer")}` : "close the block";
+  return h("p", {}, h("button", { type: "button", class: "block", onclick: () => app.toggle(last) }, words));
+}
+
+/** The panel of a cell of which the page has no window: the call that shows it. */
+function elsewhere(app, cell, head) {
+  const [k, ...place] = cell;
+  const { name } = app.network.columns[k];
+  const code = `tc.explore(model, x, at=(${JSON.stringify(name)}, ${place.join(", ")}))`;
+  return [head, app.network.isExact(cell) ? null : h("p", { class: "faint" }, "One of 256 levels, not the exact number."), readsText(app.network, cell),
+    h("p", {}, "This page has no window and no filter of this cell. The page of this call has them, and sums them: ", h("code", {}, code), copyButton(() => code, "copy the call")), blockButton(app, k)];
+}
+
 /** The panel of a cell. */
 export function cellPanel(app, cell) {
   const { network, values } = app;
@@ -58,8 +82,9 @@ export function cellPanel(app, cell) {
   const column = network.columns[k];
   const value = values[k][network.position(cell)];
   const read = app.pad && !k ? `${value * app.plane.unit} of ${app.plane.unit}, read as ` : "";
-  const head = h("h2", {}, `${placeName(network, cell)} = `, h("output", {}, read + full(value)));
+  const head = h("h2", {}, `${placeName(network, cell)} = `, h("output", {}, network.isExact(cell) ? read + full(value) : `about ${short(value)}`));
   if (!k || column.kind === "box") return [head, k ? h("p", {}, `${column.word} is not computed on this page: the numbers are those that the model computed.`) : reachText(network, cell), k ? mapTable(app, cell) : null];
+  if (!network.canSum(cell)) return elsewhere(app, cell, head);
   const { list, bias } = network.taps(cell, values);
   const { sum, stages, winner } = network.evaluated(cell, values);
   const outside = list.filter((tap) => tap.outside).length;
@@ -78,9 +103,31 @@ export function cellPanel(app, cell) {
     column.filters || column.kind === "add" ? piles(products, ["plus", "minus"]) : null,
     h("p", { class: "said" }, said),
     column.windows ? grids(column, cell, list, winner) : null,
-    app.opens(column) ? h("p", {}, h("button", { type: "button", class: "open-call", onclick: () => app.openCall(cell) }, "this layer alone")) : null,
+    app.weighs(column) ? weightPanel(app, cell, list) : null,
+    blockButton(app, k),
+    app.opens(column) ? h("p", {}, h("button", { type: "button", class: "open-call", onclick: () => openCall(app, cell) }, "this layer alone")) : null,
     mapTable(app, cell),
   ];
+}
+
+/** Open the call of a cell's layer, with the numbers that it has now. */
+function openCall(app, [k, row, col, channel]) {
+  const { columns } = app.network;
+  const { axes, sources: [source], filters, bias, filterDepth, filterChannels, name, from: [from] } = columns[k];
+  const [rows, cols] = axes;
+  const two = (field) => tuple(rows[field], cols[field]);
+  const words = { strides: two("stride"), padding: tuple(...axes.map((axis) => tuple(axis.pad_before, axis.pad_after))), dilations: two("dilation") };
+  const numbers = app.values[from];
+  const doc = callDocument("tensorflow.conv2d", [[1, ...source], [rows.filter_size, cols.filter_size, filterDepth, filterChannels]], words, {
+    source: ([, r, q, c]) => numbers[(r * source[1] + q) * source[2] + c],
+    filter: ([t, u, i, o]) => filters[((t * cols.filter_size + u) * filterDepth + i) * filterChannels + o],
+  }, [0, row, col, channel]);
+  const inside = h("div", {});
+  const dialog = h("dialog", { class: "call", "aria-label": `the call of ${name}`, onclose: () => dialog.remove() },
+    h("button", { type: "button", class: "close", onclick: () => dialog.close() }, "back to the network"), inside);
+  app.root.append(dialog);
+  dialog.showModal();
+  mount(inside, { call: { ...doc, bias: bias && [...bias] }, variants: { controls: [], table: {}, left_out: 0 }, beside: null, playground: true }, { shows: () => {} });
 }
 
 /** How much of the input a cell reads. */
@@ -105,20 +152,41 @@ function reachText(network, cell) {
   return h("p", {}, parts.length ? `Reaches ${parts.join(", ")}.` : "Reaches nothing.");
 }
 
+const strength = (taps) => taps.reduce((sum, tap) => sum + tap.product, 0);
+
+/** The taps of each map, the strongest map first. */
+const byStrength = (list) => [...Map.groupBy(list, (tap) => tap.plane)].sort((a, b) => Math.abs(strength(b[1])) - Math.abs(strength(a[1])));
+
+/** The weights of a cell's filter for one of the maps that it reads, which one drags. */
+function weightPanel(app, [k, , , channel], list) {
+  const { axes: [, cols], ins, name, given } = app.network.columns[k];
+  const maps = byStrength(list);
+  const [plane, taps] = maps.find(([one]) => one === app.weighed) ?? maps[0];
+  const weights = taps.map(({ weight }) => weight);
+  const choose = h("select", { "aria-label": "the map that the weights are for", onchange: () => app.weigh(k, { plane: Number(choose.value) }) },
+    maps.map(([one]) => h("option", { value: one, selected: one === plane }, String(one))));
+  const weigh = (i, number) => {
+    weights[i] = number;
+    app.weigh(k, { at: taps[i].at, number });
+  };
+  return h("div", { class: "kernel" },
+    h("p", {}, h("b", {}, `weights of ${name}`), ins > 1 ? [", map ", choose, ` to ${channel}`] : "", ": drag one ",
+      given ? h("button", { type: "button", class: "as-given", onclick: () => app.asGiven(k) }, "as given") : null),
+    weightFields(weights, cols.filter_size, WEIGHT_STEP, { weigh, take: () => app.draw() }));
+}
+
 /** The products of each map, the strongest map first. */
 function grids(column, [, , col], list, winner) {
-  const planes = Map.groupBy(list, (tap) => tap.plane);
-  const strength = (taps) => taps.reduce((sum, tap) => sum + tap.product, 0);
-  const sorted = [...planes].sort((a, b) => Math.abs(strength(b[1])) - Math.abs(strength(a[1])));
+  const sorted = byStrength(list);
   const columns = column.windows[1][col].length;
   const doc = { pool: column.filters ? null : { reduce: column.kind } };
   const figures = sorted.slice(0, STRONGEST).map(([plane, taps]) => {
-    const figure = productFigure(planes.size > 1 ? `map ${plane}` : "", taps, columns, strength(taps), { doc, light: () => {} }, true);
+    const figure = productFigure(sorted.length > 1 ? `map ${plane}` : "", taps, columns, strength(taps), { doc, light: () => {} }, true);
     if (winner) figure.querySelectorAll(".product")[taps.indexOf(winner)]?.classList.add("winner");
-    if (!column.filters || planes.size === 1) figure.querySelector(".partial").remove();
+    if (!column.filters || sorted.length === 1) figure.querySelector(".partial").remove();
     return figure;
   });
-  const more = planes.size > STRONGEST ? h("p", { class: "faint" }, `The ${STRONGEST} strongest of ${planes.size} maps.`) : null;
+  const more = sorted.length > STRONGEST ? h("p", { class: "faint" }, `The ${STRONGEST} strongest of ${sorted.length} maps.`) : null;
   return h("div", {}, h("div", { class: "unfold" }, figures), more);
 }
 
@@ -126,7 +194,7 @@ function grids(column, [, , col], list, winner) {
 function mapTable(app, [k, row, col, channel]) {
   const { network, values } = app;
   const { rows, cols, channels } = network.columns[k];
-  if (rows * cols === 1 || rows * cols > MOST_WRITTEN) return null;
+  if (rows * cols === 1 || rows * cols > MOST_WRITTEN || network.isLarge) return null;
   const cells = Array.from({ length: rows * cols }, (_, place) => {
     const [r, q] = [Math.floor(place / cols), place % cols];
     const value = values[k][place * channels + channel];
@@ -141,7 +209,7 @@ export function whyPanel(app, why) {
   const { network, values } = app;
   const { win, rival, margin, lines, list, bias, positive } = why;
   const scores = values[network.answer];
-  const rivals = ranked(scores).filter((c) => c !== win).slice(0, 20);
+  const rivals = ranked(scores).filter((c) => c !== win && network.canSum([network.answer, 0, 0, c])).slice(0, 20);
   const choose = h("select", { "aria-label": "the class to compare with", onchange: () => app.ask(win, Number(choose.value)) }, rivals.map((c) => h("option", { value: c, selected: c === rival }, String(c))));
   const drawn = lines.filter((line) => line.to[0] === network.answer);
   const share = drawn.reduce((sum, line) => sum + line.product, 0) / positive;
@@ -154,7 +222,7 @@ export function whyPanel(app, why) {
     h("ol", { class: "ways" }, drawn.map((line) => h("li", { onpointerenter: () => app.light(line), onpointerleave: () => app.light(null) },
       h("span", { class: "faint" }, `${placeName(network, line.from)}: value × (weight to ${win} − to ${rival})`), h("br"),
       `${brief(line.value)} × ${brief(line.weight)} = `, h("b", {}, brief(line.product)),
-      `; ${withoutIt(network, line)}: ${brief(margin)} → `, h("b", { class: line.without < 0 ? "flips" : null }, brief(line.without))))),
+      line.without === undefined ? "" : [`; ${withoutIt(network, line)}: ${brief(margin)} → `, h("b", { class: line.without < 0 ? "flips" : null }, brief(line.without))]))),
   ];
 }
 
@@ -175,6 +243,21 @@ export function flipPanel(app, flip) {
   ];
 }
 
+/** The panel of an input that was covered square by square. */
+export function coverPanel(app) {
+  const { grid, edges: [down, across], margins, win, whole } = app.data.cover;
+  const most = Math.max(...margins.map(Math.abs), Math.abs(whole)) || 1;
+  const cells = margins.map((margin) => h("span", { class: margin < 0 ? "flips" : null, title: full(margin), style: `--share:${((100 * Math.abs(margin)) / most).toFixed(0)}%;--tint:var(--${margin < 0 ? "below" : "above"})` }, short(Number(margin.toPrecision(2)))));
+  const flips = margins.filter((margin) => margin < 0).length;
+  return [
+    closer(app),
+    h("h2", {}, `What does ${win} need?`),
+    h("p", {}, `${grid} × ${grid} squares of about ${down[1]} × ${across[1]} cells: each in turn was covered with the mean of the whole input, and the model ran again when this page was made. A number is what ${win} is then ahead of the best other class; without a cover it is ${brief(whole)}.`),
+    h("figure", { class: "map" }, h("div", { class: "written", style: `grid-template-columns:repeat(${grid},minmax(2.2em,3.2em))` }, cells)),
+    h("p", {}, flips ? `${plural(flips, "square")} below zero: there the answer changes.` : "No single square changes the answer."),
+  ];
+}
+
 /** The least change in words. */
 export function flipText({ network, plane: { unit } }, { cell, to, was, says, tries, ahead, flips, win, words }) {
   if (!cell) return words;
@@ -182,4 +265,32 @@ export function flipText({ network, plane: { unit } }, { cell, to, was, says, tr
   const change = `row ${cell[1]}, column ${cell[2]}${map} from ${brief(was * unit)} to ${brief(to * unit)}`;
   if (flips) return `The least change: ${change}, and it says ${says}.`;
   return `No single cell does (${tries.toLocaleString("en")} changes tried). The nearest: ${change} leaves ${win} ahead of ${says} by ${brief(Number(ahead.toPrecision(2)))}.`;
+}
+
+/** What one reads first. */
+export const hints = (app) => [
+  h("h2", {}, app.network.isLarge ? "Click any cell" : "Point at any cell"),
+  h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. Blue: what it reads; green: what it reaches; dashed: padding. Rows, columns and maps are counted from 0."),
+  app.network.blocks.length ? h("p", {}, "A column is a block of layers, and an arc a way past some of them. The panel of a cell opens its block. Cells on the ways to the answer have their sums.") : null,
+  h("p", {}, `A click keeps the cell, Escape lets it go.${app.pad ? " In the pad, Delete clears the drawing." : ""}`),
+  app.network.answer !== null && app.explains ? h("p", {}, `Click ${app.pad ? "a digit" : "an answer"} ${app.plane.wide ? "at the right" : "at the end"} to see why the answer is not that one.`) : null,
+];
+
+/** What is true of the whole page. */
+export function aboutPage(network, values, data) {
+  const numbers = values.reduce((sum, list) => sum + list.length, 0).toLocaleString("en");
+  if (network.isLarge) return `${numbers} numbers, as the model computed them: the four strongest maps of a column in 256 levels. ${plural(data.cells.length, "cell")} with window and filter, on the ways to the answer: summed here exactly.`;
+  const far = network.answer === null ? null : distance(network, values[network.answer], data);
+  const theirs = network.columns.some(({ given }) => given) ? "; you changed weights" : far === null ? "" : `; what ${data.framework} returned differs by at most ${far === 0 ? "0" : far.toExponential(1)}`;
+  const first = data.outputs > 1 ? ` The answer is the first of ${data.outputs} outputs.` : "";
+  const boxes = network.isWhole ? "" : " A layer that this page does not compute shows what the model computed.";
+  return `${numbers} numbers, computed here: sums in float64, each rounded once to ${data.dtype}${theirs}.${first}${boxes}`;
+}
+
+/** How far the scores are from those that the model returned. */
+function distance(network, scores, { returned }) {
+  const theirs = unpackedArray(returned);
+  const steps = [...network.columns[network.answer].steps, ...network.columns[network.answer].then];
+  const ours = steps.at(-1)?.kind === "softmax" ? chances(scores) : scores;
+  return theirs.reduce((far, x, i) => Math.max(far, Math.abs(x - ours[i])), 0);
 }

@@ -10,7 +10,7 @@ const WIDE_SIDES = { between: 26, bars: 190 }; // pixels between two columns, an
 const NOTE = 32; // pixels of what stands below the answer of a pad
 const TIGHT_SIDES = { between: 14, bars: 146 }; // the same, tight
 export const TIGHT = 860; // pixels of a width with less room
-const PAD_CAPTION = 22; // pixels
+export const PAD_CAPTION = 22; // pixels
 const WIDEST_TITLES = [96, 60]; // pixels of a title: the first with which all fits
 const LETTER = 6.6; // pixels of a letter of it
 const [READABLE, SCROLLED] = [36, 64]; // pixels of a map that shows its cells, and of one where a page scrolls
@@ -20,9 +20,14 @@ const SHOWN = [64, 32, 16, 8, 4]; // maps of a column: the first number that fit
 const PHOTO = 300; // cells of an input that is drawn as an image, black to white
 const MOST_NUMBERS = 256; // of a vector that are shown
 const TWO_DIGITS = 28; // pixels of a cell that has two digits of its number
+const SHARP = 2; // the most pixels of the canvas to one of the page: a phone's third one would cost twice the time to paint
 const [NUMBERED, LEAST_NUMBERED] = [22, 18]; // pixels of a cell that has its number, and of one of the input
 
+const NOWHERE = { maps: new Map(), cell: 0, at: 0, end: 0, left: 0 }; // of a column within a closed block
+
 const isVector = ({ rows, cols }) => rows * cols === 1;
+/** How many maps a page has of a column. */
+const mapsOf = ({ thumbs, channels }) => thumbs?.length ?? channels;
 
 /** Where the maps of a network are, and their painting. */
 export class Plane {
@@ -30,7 +35,7 @@ export class Plane {
     this.network = network;
     this.scales = scales; // the largest size of each column's numbers
     this.canvas = /** @type {HTMLCanvasElement} */ (document.createElement("canvas"));
-    this.sheet = /** @type {HTMLCanvasElement} */ (document.createElement("canvas")); // the maps of a column in their own pixels
+    this.sheets = network.columns.map(() => document.createElement("canvas")); // of each column the maps that are shown, a pixel for each cell
     this.wide = true;
     this.hasChances = false; // whether softmax takes the scores
     this.inked = false; // whether the input has no number below zero
@@ -51,7 +56,7 @@ export class Plane {
     const { columns, answer } = this.network;
     Object.assign(this, { wide, pad });
     const [input] = columns;
-    const inner = columns.map((_, k) => k).filter((k) => k && k !== answer);
+    const inner = columns.map((_, k) => k).filter((k) => k && k !== answer && !this.network.isHidden(k));
     const room = wide ? height - TOP : width;
     const left = wide ? Math.max(pad.width, 1) : 0;
     const side = this.inputSide(input, room, height, wide, pad);
@@ -67,6 +72,10 @@ export class Plane {
     let at = (wide ? first : first + (pad.height ? 0 : PAD_CAPTION)) + air;
     for (const k of columns.keys()) {
       if (!k) continue;
+      if (this.network.isHidden(k)) {
+        this.places[k] = NOWHERE;
+        continue;
+      }
       if (k === answer) {
         this.places[k] = this.placeBars(at, pad.height ? room - NOTE : room, wide, width, bars);
         at += ends + air;
@@ -76,7 +85,7 @@ export class Plane {
       at = this.places[k].end + air;
     }
     this.size = wide ? { width: Math.max(width, at - air), height } : { width, height: at - air + 4 };
-    const ratio = devicePixelRatio || 1;
+    const ratio = Math.min(SHARP, devicePixelRatio);
     Object.assign(this.canvas, { width: Math.round(this.size.width * ratio), height: Math.round(this.size.height * ratio) });
     Object.assign(this.canvas.style, { width: `${this.size.width}px`, height: `${this.size.height}px` });
   }
@@ -96,7 +105,7 @@ export class Plane {
       for (const most of SHOWN) {
         for (let one = LARGEST; one >= SMALLEST; one -= 2) {
           const used = columns.reduce((sum, column) => sum + this.extent(column, one, most, room, wide), 0);
-          if (used <= free && (one >= READABLE || columns.every(({ channels }) => channels <= most))) return [one, most];
+          if (used <= free && (one >= READABLE || columns.every((column) => mapsOf(column) <= most))) return [one, most];
         }
       }
     }
@@ -109,7 +118,7 @@ export class Plane {
     const gap = isVector(column) ? 1 : wide ? GAP : 4;
     const [width, height] = [column.cols * cell, column.rows * cell];
     const [along, across] = wide ? [width, height] : [height, width];
-    const count = Math.min(column.channels, isVector(column) ? MOST_NUMBERS : most);
+    const count = Math.min(mapsOf(column), isVector(column) ? MOST_NUMBERS : most);
     const lines = Math.ceil(count / Math.max(1, Math.floor((room + gap) / (across + gap))));
     return { cell, gap, width, height, count, lines, along: along + gap, across: across + gap, line: Math.ceil(count / lines) };
   }
@@ -117,7 +126,7 @@ export class Plane {
   /** The channels of a column that are shown: all, or those whose numbers were largest as the page was made. */
   shownOf(column, most) {
     if (column.channels <= most) return range(0, column.channels);
-    const sizes = column.strongest ?? range(0, column.channels);
+    const sizes = column.thumbs ?? column.strongest ?? range(0, column.channels);
     return sizes.slice(0, most).sort((a, b) => a - b);
   }
 
@@ -188,19 +197,19 @@ export class Plane {
   /** Paint all maps; `isBlank`: there is nothing to answer to. */
   paint(values, isBlank) {
     const pen = this.canvas.getContext("2d");
-    const ratio = devicePixelRatio || 1;
+    const ratio = Math.min(SHARP, devicePixelRatio);
     this.colours ??= signColours(this.canvas, ["above", "below", "line", "soft", "ink", "paper", "mark"]); // each asks for the page's style
     const [above, below, line, soft, ink, paper, mark] = this.colours;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, this.size.width, this.size.height);
     for (const [k, place] of this.places.entries()) {
-      if (place.bars) continue;
+      if (place.bars || !place.maps.size) continue;
       const { cols, rows } = this.network.columns[k];
       const isPhoto = !k && this.inked && rows * cols > PHOTO;
-      this.drawSheet(k, values[k], isPhoto ? ["rgb(255, 255, 255)", below, "rgb(17, 17, 17)"] : [k || !this.inked ? above : ink, below, soft]);
+      const sheet = this.drawSheet(k, values[k], isPhoto ? ["rgb(255, 255, 255)", below, "rgb(17, 17, 17)"] : [k || !this.inked ? above : ink, below, soft]);
       pen.imageSmoothingEnabled = false;
       for (const [i, at] of [...place.maps.values()].entries()) {
-        pen.drawImage(this.sheet, 0, i * rows, cols, rows, at.x, at.y, place.width, place.height);
+        pen.drawImage(sheet, 0, i * rows, cols, rows, at.x, at.y, place.width, place.height);
         pen.strokeStyle = line;
         if (rows * cols > 1) pen.strokeRect(at.x - 0.5, at.y - 0.5, place.width + 1, place.height + 1);
       }
@@ -209,12 +218,13 @@ export class Plane {
     if (this.network.answer !== null) this.paintBars(pen, values[this.network.answer], isBlank, above, mark);
   }
 
-  /** A column's maps below each other, a pixel for each cell. */
+  /** A column's maps below each other. */
   drawSheet(k, numbers, colours) {
     const { rows, cols, channels } = this.network.columns[k];
     const shown = [...this.places[k].maps.keys()];
-    Object.assign(this.sheet, { width: cols, height: rows * shown.length });
-    const picture = new ImageData(cols, rows * shown.length);
+    const [sheet, height] = [this.sheets[k], rows * shown.length];
+    if (sheet.width !== cols || sheet.height !== height) Object.assign(sheet, { width: cols, height });
+    const picture = new ImageData(cols, height);
     const [above, below, ground] = colours.map(redGreenBlue);
     for (const [i, channel] of shown.entries()) {
       for (let place = 0; place < rows * cols; place++) {
@@ -226,7 +236,8 @@ export class Plane {
         picture.data[at + 3] = 255;
       }
     }
-    this.sheet.getContext("2d").putImageData(picture, 0, 0);
+    sheet.getContext("2d").putImageData(picture, 0, 0);
+    return sheet;
   }
 
   /** The numbers in cells that are large enough. */

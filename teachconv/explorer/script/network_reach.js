@@ -1,5 +1,7 @@
 // What a cell of a network depends on, and what depends on it: exact sets of cells, from the law of each layer.
 
+import { range } from "./python.js";
+
 /** The indices of a place's window in the maps before: rows, then columns, those outside too. */
 const windowOf = (column, row, col) => (column.windows ? [column.windows[0][row], column.windows[1][col]].map((list) => list.map(([, index]) => index)) : [[row], [col]]);
 
@@ -12,21 +14,16 @@ function channelsRead(column, group) {
   return [[n, group - starts[n], 1]];
 }
 
-/** Call `visit` with every place and group of a column, its first cell, and where it reads in each source. */
-function eachGroup(network, column, visit) {
-  for (let row = 0; row < column.rows; row++) {
-    for (let col = 0; col < column.cols; col++) {
-      const [down, across] = windowOf(column, row, col);
-      for (let group = 0; group < column.groups; group++) {
-        const reads = channelsRead(column, group).map(([n, first, count]) => {
-          const { rows, cols, channels } = network.columns[column.from[n]];
-          const inside = down.filter((y) => y >= 0 && y < rows).flatMap((y) => across.filter((z) => z >= 0 && z < cols).map((z) => (y * cols + z) * channels + first));
-          return { from: column.from[n], starts: inside, count };
-        });
-        visit((row * column.cols + col) * column.channels + group * column.outs, reads, [down, across]);
-      }
-    }
-  }
+/** What a place of a column reads, for one group of its channels or for all of them: where in each source; and the rows and columns of its window. */
+function readsAt(network, column, place, group = null) {
+  const window = windowOf(column, Math.floor(place / column.cols), place % column.cols);
+  const list = group === null ? column.sources.map(([, , count], n) => [n, 0, count]) : channelsRead(column, group);
+  const reads = list.map(([n, first, count]) => {
+    const { rows, cols, channels } = network.columns[column.from[n]];
+    const [down, across] = window.map((indices, axis) => indices.filter((i) => i >= 0 && i < (axis ? cols : rows)));
+    return { from: column.from[n], starts: down.flatMap((y) => across.map((z) => (y * cols + z) * channels + first)), count };
+  });
+  return { reads, window };
 }
 
 const blankMasks = (network) => network.columns.map(({ size }) => new Uint8Array(size));
@@ -44,13 +41,18 @@ export function readsOf(network, cell) {
   for (let k = cell[0]; k > 0; k--) {
     const column = network.columns[k];
     if (column.kind === "box" || !masks[k].includes(1)) continue;
-    eachGroup(network, column, (first, reads, [down, across]) => {
-      if (!isMarked(masks[k], first, column.outs)) return;
-      for (const { from, starts, count } of reads) {
-        spans[from] = { rows: extent(spans[from]?.rows, down), cols: extent(spans[from]?.cols, across) };
-        for (const start of starts) masks[from].fill(1, start, start + count);
+    for (let place = 0; place < column.rows * column.cols; place++) {
+      const marks = masks[k].subarray(place * column.channels, (place + 1) * column.channels);
+      if (!marks.includes(1)) continue;
+      const groups = range(0, column.groups).filter((group) => isMarked(marks, group * column.outs, column.outs));
+      for (const group of groups.length === column.groups ? [null] : groups) {
+        const { reads, window: [down, across] } = readsAt(network, column, place, group);
+        for (const { from, starts, count } of reads) {
+          spans[from] = { rows: extent(spans[from]?.rows, down), cols: extent(spans[from]?.cols, across) };
+          for (const start of starts) masks[from].fill(1, start, start + count);
+        }
       }
-    });
+    }
   }
   return { masks, spans };
 }
@@ -68,9 +70,14 @@ export function reachedBy(network, cell) {
   for (let k = cell[0] + 1; k < network.columns.length; k++) {
     const column = network.columns[k];
     if (column.kind === "box" || !column.from.some((from) => masks[from].includes(1))) continue;
-    eachGroup(network, column, (first, reads) => {
-      if (reads.some(({ from, starts, count }) => starts.some((start) => isMarked(masks[from], start, count)))) masks[k].fill(1, first, first + column.outs);
-    });
+    const meets = (place, group = null) => readsAt(network, column, place, group).reads.some(({ from, starts, count }) => starts.some((start) => isMarked(masks[from], start, count)));
+    for (let place = 0; place < column.rows * column.cols; place++) {
+      if (!meets(place)) continue;
+      for (let group = 0; group < column.groups; group++) {
+        const first = place * column.channels + group * column.outs;
+        if (column.groups === 1 || meets(place, group)) masks[k].fill(1, first, first + column.outs);
+      }
+    }
   }
   return masks;
 }

@@ -34,6 +34,10 @@ export function explained(network, values, win, asked) {
   const lines = waysInto(network, values, [answer, 0, 0, win], list, positive, 1, 0);
   for (const line of lines.filter(({ to }) => to[0] === answer)) {
     line.origin = originOf(network, values, line.from);
+    if (network.isLarge) { // the model ran again as the page was made
+      if (win === ranked(scores)[0] && rival === ranked(scores)[1]) [line.instead, line.without] = network.data.without[line.from] ?? [];
+      continue;
+    }
     const without = network.forward(values[0], line.origin);
     line.instead = without[line.from[0]][network.position(line.from)];
     line.without = without[answer][win] - without[answer][rival];
@@ -43,16 +47,17 @@ export function explained(network, values, win, asked) {
 
 /** The strongest lines into a cell, and those into the cells that they come from; a pool passes one cell on. */
 function waysInto(network, values, to, list, positive, wide, depth) {
+  const thin = network.isLarge ? 0 : THIN; // there the page has chosen the cells
   const strong = list.filter(({ product, outside }) => product > 0 && !outside).sort((a, b) => b.product - a.product);
   return strong.slice(0, KEEP[Math.min(depth, KEEP.length - 1)]).flatMap((tap) => {
     const share = (wide * tap.product) / positive;
-    return share < THIN ? [] : [{ ...tap, from: tap.source, to, share }, ...waysBehind(network, values, tap.source, share, depth)];
+    return share < thin ? [] : [{ ...tap, from: tap.source, to, share }, ...waysBehind(network, values, tap.source, share, depth)];
   });
 }
 
 function waysBehind(network, values, cell, share, depth) {
   const column = network.columns[cell[0]];
-  if (!cell[0] || column.kind === "box") return [];
+  if (!cell[0] || column.kind === "box" || !network.canSum(cell)) return [];
   const { list, bias } = network.taps(cell, values);
   const only = network.evaluated(cell, values).winner ?? (list.length === 1 && !column.filters ? list[0] : null);
   if (!only) return waysInto(network, values, cell, list, positivePile(list, bias ?? 0), share, depth + 1);
@@ -61,7 +66,7 @@ function waysBehind(network, values, cell, share, depth) {
 
 /** The cell that a cell passes on: of a pool the one that won. */
 function originOf(network, values, cell) {
-  const winner = cell[0] ? network.evaluated(cell, values).winner : null;
+  const winner = cell[0] && network.canSum(cell) ? network.evaluated(cell, values).winner : null;
   return winner?.source ? originOf(network, values, winner.source) : cell;
 }
 

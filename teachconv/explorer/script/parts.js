@@ -83,8 +83,9 @@ export function leftOut(data, variants) {
   return `This page holds ${plural(held, "variant")} of the call${count ? `; ${count.toLocaleString("en")} more combinations are left out: call tc.explore with those arguments` : ""}.`;
 }
 
-/** The button that goes through automatic, light and dark; `whole` says that the document is the explorer's own. */
+/** The button that goes through automatic, light and dark, if no page is around that has one; `whole` says that the document is the explorer's own. */
 export function themeButton(root, whole) {
+  if (parent !== window) return null;
   const order = ["light dark", "light", "dark"];
   const words = { "light dark": "theme: automatic", light: "theme: light", dark: "theme: dark" };
   let now = 0;

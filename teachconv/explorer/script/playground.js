@@ -1,11 +1,11 @@
 // The playground: the reader sets up a convolution; the app that draws the calls of Python draws it.
 
 import { mount } from "./main.js";
-import { forPeople, h, keepFocus, plural, unique } from "./elements.js";
+import { forPeople, h, keepFocus, unique } from "./elements.js";
 import { copyButton } from "./parts.js";
-import { callDocument, poolGeometry, shapesOf } from "./call_document.js";
+import { callDocument, poolGeometry } from "./call_document.js";
 import { resolve, translate } from "./calls.js";
-import { Refusal, prod } from "./python.js";
+import { Refusal } from "./python.js";
 import { FRAMEWORKS } from "./rules.js";
 import { lens } from "./lens.js";
 import { remedies } from "./overhang.js";
@@ -13,7 +13,7 @@ import { ADDRESSED, writeAddress } from "./present.js";
 import { shownIn, showAgain } from "./shown.js";
 import { download } from "./take_away.js";
 import { BEGINNINGS, FIELDS, OPERATIONS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, isPool, paddingWords, poolOf, setField, toAddress } from "./playground_state.js";
-import { PRESETS, fromCsv, fromImage, fromNpy, imageOf, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
+import { PRESETS, factsOf, fromCsv, fromImage, fromNpy, imageOf, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
 
 const sizeText = (pair) => (pair[0] === pair[1] ? String(pair[0]) : pair.join(" × "));
 
@@ -31,7 +31,10 @@ class Playground {
       home && window.parent === window ? h("a", { href: home }, "teachconv") : null);
     const begin = h("div", { class: "beginnings", role: "group", "aria-label": "Examples" }, "Start with ", beginnings);
     const box = (name, ...parts) => h("div", { class: `tcx head ${name}` }, parts);
-    root.replaceChildren(box("first", about, begin), box("set", this.form), box("refusal", this.problem, this.help), box("known", this.facts), this.stage);
+    this.more = h("div", { class: "call controls" });
+    this.rest = h("details", { class: "rest" }, h("summary", {}, "framework, dilation, channels, groups, examples"), this.more, begin);
+    this.fields = box("set", this.form, this.rest);
+    root.replaceChildren(box("first", about), this.fields, box("refusal", this.problem, this.help), box("known", this.facts), this.stage);
     root.addEventListener("dragover", (event) => event.preventDefault());
     root.addEventListener("drop", (event) => this.dropped(event));
     addEventListener("paste", (event) => this.pasted(event));
@@ -110,7 +113,7 @@ class Playground {
 
   /** Mark the fields that hold what they cannot take, say why, and grey the picture: it shows none of that. */
   mark() {
-    for (const input of this.form.querySelectorAll("input[name]")) {
+    for (const input of this.fields.querySelectorAll("input[name]")) {
       input.ariaInvalid = Object.hasOwn(this.wrong, input.name) ? "true" : null;
       input.style.width = input.value.length > 3 && input.closest(".stepper") ? `${Math.min(input.value.length, 14) + 2}ch` : "";
     }
@@ -167,18 +170,24 @@ class Playground {
     ];
     const [transposed, pool] = [state.op === "transpose", isPool(state)];
     const flag = (name, label) => choice(name, label, { 0: "no", 1: "yes" }, String(Number(state[name])));
+    const [n, k, s, d, ...channels] = Object.keys(FIELDS);
+    const usual = defaultState();
+    this.rest.open ||= [d, ...channels, "as"].some((name) => String(state[name]) !== String(usual[name]));
     keepFocus(this.form, () => this.form.replaceChildren(...[
       choice("op", "operation", OPERATIONS, state.op),
-      pool ? null : choice("as", "framework", FRAMEWORKS, state.as),
-      ...Object.keys(FIELDS).slice(0, 4).map((name) => field(name, pool && name === "k" ? "window" : undefined)),
+      ...[n, k, s].map((name) => field(name, pool && name === k ? "window" : undefined)),
       ...pads,
+    ].filter(Boolean)));
+    keepFocus(this.more, () => this.more.replaceChildren(...[
+      pool ? null : choice("as", "framework", FRAMEWORKS, state.as),
+      field(d),
       transposed ? this.sizes(choice, number) : null,
       transposed ? number("op_pad", "output_padding", state.op_pad ? sizeText(state.op_pad) : "", "none") : null,
       pool ? flag("ceil", "ceil_mode") : null,
       state.op === "avg_pool" ? flag("counted", "count padding") : null,
-      ...Object.keys(FIELDS).slice(4, pool ? 5 : undefined).map((name) => field(name, pool ? "channels" : undefined)),
+      ...channels.slice(0, pool ? 1 : undefined).map((name) => field(name, pool ? "channels" : undefined)),
     ].filter(Boolean)));
-    for (const name of Object.keys(this.wrong)) if (!this.form.querySelector(`input[name=${name}]`)) delete this.wrong[name];
+    for (const name of Object.keys(this.wrong)) if (!this.fields.querySelector(`input[name=${name}]`)) delete this.wrong[name];
   }
 
   /** The field for the output size of a transposed call: the legal sizes, where they are known. */
@@ -226,7 +235,7 @@ class Playground {
     showAgain(this.app, { channels, on, tap, modes, step, quiz });
     const drawn = resolve(this.call.name, this.call.shapes, this.call.words);
     this.mark();
-    this.drawFacts(isPool(state) ? { ...drawn, geometry: poolGeometry(drawn.geometry, poolOf(state).pool.ceil) } : drawn);
+    this.facts.replaceChildren(...factsOf(isPool(state) ? { ...drawn, geometry: poolGeometry(drawn.geometry, poolOf(state).pool.ceil) } : drawn, isPool(state)));
   }
 
   /** Say why the picture is stale: it shows the last legal call, not the one in the fields; or "" if it is not. */
@@ -281,26 +290,6 @@ class Playground {
       this.say(`${why} The picture shows the call of TensorFlow, which is translated to ${framework} below.`);
       return other;
     }
-  }
-
-  /** Output size, padding, receptive field, weights and multiply-adds. */
-  drawFacts({ geometry: g, op: { transposed } }) {
-    const { in: ins, out: outs, filter } = shapesOf(g);
-    const [rows, cols, weights] = [g.rows, g.cols, prod(filter)];
-    const fact = (name, value, more = "") => h("li", {}, h("b", {}, value), ` ${name}`, more ? h("small", {}, ` ${more}`) : null);
-    const field = `${rows.effective_filter} × ${cols.effective_filter}`;
-    const result = transposed ? ins : outs;
-    this.facts.replaceChildren(
-      fact("output", `${result[1]} × ${result[2]}`, result[3] > 1 ? `× ${plural(result[3], "channel")}` : ""),
-      transposed
-        ? fact("cropped from the full result", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, `of ${rows.full_size} × ${cols.full_size}`)
-        : fact("padding", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, "top, bottom; left, right"),
-      transposed ? fact("cells that one input cell feeds", field) : fact("receptive field", field, `in steps of ${rows.stride} × ${cols.stride}`),
-      ...(isPool(this.state) ? [] : [
-        fact(weights === 1 ? "weight" : "weights", weights.toLocaleString("en"), `${filter.join(" × ")}`),
-        fact("multiply-adds", g.macs.toLocaleString("en")),
-      ]),
-    );
   }
 
   // ---- sections of the page ----

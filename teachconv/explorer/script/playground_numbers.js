@@ -1,7 +1,9 @@
 // The reader's numbers: presets, comma-separated values, .npy files and images.
 
+import { shapesOf } from "./call_document.js";
+import { h, plural } from "./elements.js";
 import { pixelsOf } from "./lens.js";
-import { Refusal } from "./python.js";
+import { prod, Refusal } from "./python.js";
 
 const MOST_SIDE = 320; // rows and columns of an array that is read
 
@@ -145,4 +147,24 @@ export function toNpy(numbers, shape) {
   const view = new DataView(bytes.buffer);
   for (const [i, number] of numbers.entries()) view.setFloat32(10 + header.length + 4 * i, number, true);
   return bytes;
+}
+
+/** Output size, padding, receptive field, weights and multiply-adds. */
+export function factsOf({ geometry: g, op: { transposed } }, ofPool) {
+  const { in: ins, out: outs, filter } = shapesOf(g);
+  const [rows, cols, weights] = [g.rows, g.cols, prod(filter)];
+  const fact = (name, value, more = "") => h("li", {}, h("b", {}, value), ` ${name}`, more ? h("small", {}, ` ${more}`) : null);
+  const field = `${rows.effective_filter} × ${cols.effective_filter}`;
+  const result = transposed ? ins : outs;
+  return [
+    fact("output", `${result[1]} × ${result[2]}`, result[3] > 1 ? `× ${plural(result[3], "channel")}` : ""),
+    transposed
+      ? fact("cropped from the full result", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, `of ${rows.full_size} × ${cols.full_size}`)
+      : fact("padding", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, "top, bottom; left, right"),
+    transposed ? fact("cells that one input cell feeds", field) : fact("receptive field", field, `in steps of ${rows.stride} × ${cols.stride}`),
+    ...(ofPool ? [] : [
+      fact(weights === 1 ? "weight" : "weights", weights.toLocaleString("en"), `${filter.join(" × ")}`),
+      fact("multiply-adds", g.macs.toLocaleString("en")),
+    ]),
+  ];
 }

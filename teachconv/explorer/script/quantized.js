@@ -11,12 +11,19 @@ function halfToEven(number) {
   return part < 0.5 || (part === 0.5 && down % 2 === 0) ? down : down + 1;
 }
 
+/** @type {(number: bigint) => bigint} */
 const inInt32 = (number) => BigInt.asIntN(32, number);
+/** @type {(number: bigint, multiplier: bigint) => bigint} */
 const highMultiply = (number, multiplier) => (number * multiplier + (1n << 30n)) >> 31n;
+/** @type {(number: bigint, shift: bigint) => bigint} */
 const shiftHalfAway = (number, shift) => (number + (((1n << shift) - (number < 0n ? 1n : 0n)) >> 1n)) >> shift;
+/** @type {(number: bigint, shift: bigint) => bigint} */
 const shiftHalfUp = (number, shift) => (number + ((1n << shift) >> 1n)) >> shift;
 
-/** The steps from a sum with its bias to an integer of the result's scale, by the names that schemes.py has for them. */
+/**
+ * The steps from a sum with its bias to an integer of the result's scale, by the names that schemes.py has for them.
+ * @type {Record<string, (total: bigint, r: any) => [string, any][]>}
+ */
 const RULES = {
   by_float32(total, r) {
     const [sum, steps] = [fround(Number(total)), []];
@@ -37,6 +44,7 @@ const RULES = {
     return [["+ bias / (x_scale * w_scale), float64", biased], ["* multiplier, float64", product], ["round half to even", halfToEven(product)]];
   },
   by_two_roundings(total, r) {
+    /** @type {bigint} */
     const left = r.shift > 0n ? r.shift : 0n;
     const shifted = inInt32(total << left);
     const high = highMultiply(shifted, r.multiplier);
@@ -69,16 +77,38 @@ export function rescalingOf({ channels }, channel) {
 
 /**
  * The steps from an exact sum with its bias to a stored integer, which is the last number: [what is done, the number after it].
- * @param {any} quantized what the document says of the scheme
- * @param {number} channel the channel of the result
+ * @param {any} view
+ * @param {number} plane the channel of the result
  * @param {bigint} total
  * @returns {[string, any][]}
  */
-export function rescaled(quantized, channel, total) {
-  const steps = RULES[quantized.rule](total, rescalingOf(quantized, channel));
+export function rescaled(view, plane, total) {
+  const { quantized, result } = view.doc;
+  const steps = RULES[quantized.rule](total, rescalingOf(quantized, view.split(result, plane)[1]));
   const { y_zero_point: zero, limits: [low, high] } = quantized;
   const y = Number(steps.at(-1)[1]) + zero;
   return [...steps, [`+ y_zero_point ${zero}`, y], [`saturated to ${low} .. ${high}`, Math.min(Math.max(y, low), high)]];
+}
+
+/** The stored integer of a cell, and all steps to it from the sum of its products; the bias may be null. */
+export function stored(view, cell, bias, sum) {
+  const more = bias ? [[`+ bias ${bias}`, sum]] : [];
+  const steps = [["sum of the products", sum - (bias ?? 0n)], ...more, ...rescaled(view, cell[3], sum)];
+  return { total: BigInt(steps.at(-1)[1]), steps };
+}
+
+/** What stands for 0 at a cell of the source or the operand. */
+export function zeroAt(view, side, cell) {
+  const [, , plane, o] = cell;
+  const [ofSource, ofFilter] = view.doc.quantized.zeros;
+  if (side === view.doc.source) return BigInt(ofSource);
+  return BigInt(typeof ofFilter === "number" ? ofFilter : ofFilter[view.split("filter", plane)[1]][o]);
+}
+
+/** The number that a cell of the source or the operand puts into products: of a quantized call less what stands for 0. */
+export function factorAt(view, side, cell) {
+  const number = view.number(side, cell);
+  return number === undefined || !view.doc.quantized ? number : number - zeroAt(view, side, cell);
 }
 
 /** A float32 or a double with the fewest digits that say which it is. */

@@ -2,7 +2,7 @@
 
 import { ExactSum, brief, full, same } from "./numbers.js";
 import { h, plural, table } from "./elements.js";
-import { rescalingSteps } from "./quantized.js";
+import { rescalingSteps, zeroAt } from "./quantized.js";
 import { index, named } from "./view.js";
 
 const ROWS = 120; // rows of a table of products before it is expanded
@@ -121,7 +121,7 @@ function productCell(tap, app) {
 }
 
 /** The stored integer of a tap's source or operand, less what stands for 0. */
-const less = (view, side, cell) => `${full(view.number(side, cell))} − ${full(view.zero(side, cell))}`;
+const less = (view, side, cell) => `${full(view.number(side, cell))} − ${full(zeroAt(view, side, cell))}`;
 
 const factors = (tap) => `${brief(tap.value)} × ${brief(tap.weight)}`;
 

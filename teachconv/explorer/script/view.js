@@ -2,7 +2,7 @@
 
 import { axisOf, countedCells } from "./axis_tables.js";
 import { ExactSum, parse } from "./numbers.js";
-import { rescaled } from "./quantized.js";
+import { factorAt, rescaled, stored } from "./quantized.js";
 import { range } from "./python.js";
 
 export const index = (cell) => (cell ? cell.join(", ") : "a zero between two cells");
@@ -176,19 +176,6 @@ export class View {
     return this.arrays[side]?.get(cell);
   }
 
-  /** What stands for 0 at a cell of the source or the operand. */
-  zero(side, [, , plane, o]) {
-    const { zeros } = this.doc.quantized;
-    if (side === this.doc.source || typeof zeros[1] === "number") return BigInt(zeros[Number(side !== this.doc.source)]);
-    return BigInt(zeros[1][this.split("filter", plane)[1]][o]);
-  }
-
-  /** The number that a cell of the source or the operand puts into products: of a quantized call less what stands for 0. */
-  factor(side, cell) {
-    const number = this.number(side, cell);
-    return number === undefined || !this.doc.quantized ? number : number - this.zero(side, cell);
-  }
-
   /** A cell as the caller numbers it, as CellNames.name; null for a zero between the caller's cells. */
   name(side, cell) {
     const names = this.doc.cell_names?.[side];
@@ -261,16 +248,12 @@ export class View {
       const largest = this.doc.pool?.reduce === "max" ? list.slice(0, order + 1) : null;
       tap.running = missing ? undefined : largest ? this.pooled(cell, largest, sum) : sum.value;
     }
-    const [, channel] = this.split(this.doc.result, cell[3]);
-    const [products, bias] = [sum.value, this.doc.bias ? parse(this.doc.bias[channel], this.doc) : null];
+    const bias = this.doc.bias ? parse(this.doc.bias[this.split(this.doc.result, cell[3])[1]], this.doc) : null;
     if (bias !== null) sum.add(bias, this.doc.format ? 1 : 1n);
     if (this.kind === "conv2d_backprop_filter" && !this.doc.empty) missing += this.variant.terms - list.length;
     if (missing) return { list, missing, bias };
     if (this.doc.pool) return { list, missing, bias, total: this.pooled(cell, list, sum) };
-    if (!this.doc.quantized) return { list, missing, bias, total: sum.value, sum: sum.value };
-    const more = bias ? [[`+ bias ${bias}`, sum.value]] : [];
-    const steps = [["sum of the products", products], ...more, ...rescaled(this.doc.quantized, channel, sum.value)];
-    return { list, missing, bias, total: BigInt(steps.at(-1)[1]), sum: sum.value, steps };
+    return { list, missing, bias, sum: sum.value, ...(this.doc.quantized ? stored(this, cell, bias, sum.value) : { total: sum.value }) };
   }
 
   /** The channels that are summed in one of the result: [channel of the source, that of the filter, its output channel]. */
@@ -300,8 +283,8 @@ export class View {
   }
 
   tap(outside, source, operand) {
-    const value = outside ? undefined : this.factor(this.doc.source, source);
-    const weight = this.factor(this.doc.operand, operand);
+    const value = outside ? undefined : factorAt(this, this.doc.source, source);
+    const weight = factorAt(this, this.doc.operand, operand);
     const product = value === undefined || weight === undefined ? undefined : value * weight;
     return { outside: Boolean(outside), source, operand, value, weight, product };
   }
@@ -421,12 +404,11 @@ export class View {
     for (const [tapRow, r] of taps(this.rows, row)) {
       for (const [tapCol, q] of taps(this.cols, col)) {
         for (const [plane, depth, o] of planes) {
-          sum += Number(this.factor(this.doc.source, [n, r, q, plane])) * Number(this.factor("filter", [tapRow, tapCol, depth, o]));
+          sum += Number(factorAt(this, this.doc.source, [n, r, q, plane])) * Number(factorAt(this, "filter", [tapRow, tapCol, depth, o]));
         }
       }
     }
-    const { quantized } = this.doc;
-    return quantized && Number.isFinite(sum) ? Number(rescaled(quantized, this.split(this.doc.result, result)[1], BigInt(sum)).at(-1)[1]) : sum;
+    return this.doc.quantized && Number.isFinite(sum) ? Number(rescaled(this, result, BigInt(sum)).at(-1)[1]) : sum;
   }
 
   /** Whether a cell of the result is cut away. */

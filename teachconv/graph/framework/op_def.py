@@ -271,7 +271,7 @@ def define_op(
 
     >>> from teachconv import graph as tg
     >>> print(tg.get_op_def("Relu"))
-    op Relu: Returns max(features, 0) element-wise.
+    op Relu: Returns max(features, 0) element-wise; NaN stays NaN.
       input   features: T
       output  activations: T
       attr    T: {float16, bfloat16, float32, float64, int32, int64, uint8}
