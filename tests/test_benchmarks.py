@@ -182,6 +182,33 @@ def test_two_threads_are_timed_next_to_one_and_a_product(module, tmp_path, capsy
 
 
 # ---------------------------------------------------------------------------------------------
+# benchmarks/neon.py
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_loop_with_the_densest_multiply_adds_is_found(module):
+    neon = module("neon")
+    text = """
+f:
+.L1:
+\tldr\tq0, [x0]
+.L2:
+\tfmla\tv1.4s, v0.4s, v2.s[0]
+\tfmla\tv3.4s, v0.4s, v2.s[1]
+\tbne\t.L2
+\tfmla\tv1.4s, v0.4s, v2.s[0]
+\tbne\t.L1
+g:
+\tret
+"""
+    found = neon.functions(text)
+    loop = neon.densest_loop(found["f"])
+    assert [line.split()[0] for line in loop] == ["fmla", "fmla", "bne"]
+    assert neon.multiply_adds(loop) == 2
+    assert neon.densest_loop(found["g"]) == []
+
+
+# ---------------------------------------------------------------------------------------------
 # benchmarks/reference.py
 # ---------------------------------------------------------------------------------------------
 
