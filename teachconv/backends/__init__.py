@@ -420,7 +420,7 @@ class PackedFilters:
         kept: of cupy, all buffers that depend on the filter alone; ``numbers`` is the largest of them.
     """
 
-    w: Any
+    w: np.ndarray
     algorithm: str
     numbers: Any = None
     isa: int = 0

@@ -124,8 +124,9 @@ MODULES = (
 )
 # what the playground adds: whole images, which other pages have only if their call is one of an image, and
 # documents made on the page
+_LENS = ("weights", "lens")
 PLAYGROUND_MODULES = (
-    "lens",
+    *_LENS,
     "call_document",
     "playground_numbers",
     "playground_state",
@@ -135,6 +136,7 @@ PLAYGROUND_MODULES = (
 
 # what the page of a network adds: a call of it opens as the picture of that call
 NETWORK_MODULES = (
+    "weights",
     "call_document",
     "pad",
     "network_numbers",
@@ -172,7 +174,7 @@ def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] | None
 @lru_cache(maxsize=1)
 def shared_script() -> str:
     """Return a script that holds the front-end of all pictures as text, for pages to hand on."""
-    return f"var teachconvExplorer = {json.dumps(script((*MODULES, 'lens', *NETWORK_MODULES)))};\n"
+    return f"var teachconvExplorer = {json.dumps(script(tuple(dict.fromkeys((*MODULES, *_LENS, *NETWORK_MODULES)))))};\n"
 
 
 def mistakes() -> str:
@@ -262,7 +264,7 @@ def page(
         f'open(document.getElementById("explorer"), data{", lens" if whole else ""});'
     )
     own = tuple(name for name in MODULES if quantized or name != "quantized")
-    modules, functions = (*own, "lens") if whole else own, (function,) if function else ()
+    modules, functions = (*own, *_LENS) if whole else own, (function,) if function else ()
     module = _module(run, shared, modules, functions)
     return _document(f"{title}: the conv explorer", still, module, holder)
 

@@ -115,10 +115,10 @@ def _pool_mistakes(call: PoolCall) -> list[Changed]:
     return found
 
 
-def _quantized_mistakes(call: QuantizedPool) -> list[Mistake]:
+def _quantized_mistakes(call: QuantizedPool) -> list[Changed]:
     """Return the mistakes of a quantized pool: those of its windows, its zero points, and roundings."""
     pool, (x_zero, y_zero) = call.pool, call.zeros
-    made = [
+    made: list[Changed] = [
         (code, words, replace(call, pool=other))
         for code, words, other in _pool_mistakes(pool)
         if isinstance(other, PoolCall) and other.reduce == pool.reduce

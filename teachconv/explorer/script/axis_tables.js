@@ -210,3 +210,10 @@ export function shownText(g, part, transposed) {
     `${name}${stop - start > 1 ? `s ${start} to ${stop - 1}` : ` ${start}`} of ${size}`);
   return pieces.length ? `Shown: ${pieces.join(", ")}. Indices are those of the whole arrays.` : "";
 }
+
+/** The taps of one index, from its own table; of an index in the padding, from the table of the other side. */
+export function inverse(table, other, index) {
+  if (table[index]) return table[index];
+  const found = Object.entries(other).flatMap(([met, taps]) => taps.filter(([, i]) => i === index).map(([tap]) => [tap, Number(met), 0]));
+  return found.sort(([a], [b]) => a - b);
+}

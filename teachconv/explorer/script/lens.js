@@ -1,7 +1,7 @@
 // The whole image and its whole result. The lens is the part that the stage shows: dragging it paints the result.
 
 import { signColours } from "./channels.js";
-import { MOST_WEIGHTS, weightFields } from "./controls.js";
+import { MOST_WEIGHTS, weightFields } from "./weights.js";
 import { h, keepFocus } from "./elements.js";
 import { axisOf, gatherAll, scatterAll } from "./axis_tables.js";
 import { brief } from "./numbers.js";

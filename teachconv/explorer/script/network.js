@@ -1,6 +1,6 @@
 // A network drawn whole: its maps, what a cell reads and reaches, its sum, why the answer, and what would change it.
 
-import { MOST_WEIGHTS } from "./controls.js";
+import { MOST_WEIGHTS } from "./weights.js";
 import { h, keepFocus } from "./elements.js";
 import { still } from "./flight.js";
 import { chances, Network, ranked } from "./network_numbers.js";

@@ -1,7 +1,7 @@
 // What is said about a cell of a network, and about its answer: two piles, then the products by strength.
 
 import { callDocument } from "./call_document.js";
-import { weightFields } from "./controls.js";
+import { weightFields } from "./weights.js";
 import { h, plural } from "./elements.js";
 import { chances, ranked, unpackedArray } from "./network_numbers.js";
 import { readsOf, reachedBy, spanOf } from "./network_reach.js";

@@ -105,12 +105,6 @@ export function zeroAt(view, side, cell) {
   return BigInt(typeof ofFilter === "number" ? ofFilter : ofFilter[view.split("filter", plane)[1]][o]);
 }
 
-/** The number that a cell of the source or the operand puts into products: of a quantized call less what stands for 0. */
-export function factorAt(view, side, cell) {
-  const number = view.number(side, cell);
-  return number === undefined || !view.doc.quantized ? number : number - zeroAt(view, side, cell);
-}
-
 /** A float32 or a double with the fewest digits that say which it is. */
 export function exactly(number) {
   if (typeof number === "bigint" || Number.isInteger(number)) return String(number);

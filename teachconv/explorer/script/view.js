@@ -1,8 +1,8 @@
 // One call as data: which values it has, which taps each cell, and what each cell is called.
 
-import { axisOf, countedCells } from "./axis_tables.js";
+import { axisOf, countedCells, inverse } from "./axis_tables.js";
 import { ExactSum, parse } from "./numbers.js";
-import { factorAt, rescaled, stored } from "./quantized.js";
+import { rescaled, stored, zeroAt } from "./quantized.js";
 import { range } from "./python.js";
 
 export const index = (cell) => (cell ? cell.join(", ") : "a zero between two cells");
@@ -176,6 +176,12 @@ export class View {
     return this.arrays[side]?.get(cell);
   }
 
+  /** The number that a cell of the source or the operand puts into products: of a quantized call less what stands for 0. */
+  factor(side, cell) {
+    const number = this.number(side, cell);
+    return number === undefined || !this.doc.quantized ? number : number - zeroAt(this, side, cell);
+  }
+
   /** A cell as the caller numbers it, as CellNames.name; null for a zero between the caller's cells. */
   name(side, cell) {
     const names = this.doc.cell_names?.[side];
@@ -283,8 +289,8 @@ export class View {
   }
 
   tap(outside, source, operand) {
-    const value = outside ? undefined : factorAt(this, this.doc.source, source);
-    const weight = factorAt(this, this.doc.operand, operand);
+    const value = outside ? undefined : this.factor(this.doc.source, source);
+    const weight = this.factor(this.doc.operand, operand);
     const product = value === undefined || weight === undefined ? undefined : value * weight;
     return { outside: Boolean(outside), source, operand, value, weight, product };
   }
@@ -404,7 +410,7 @@ export class View {
     for (const [tapRow, r] of taps(this.rows, row)) {
       for (const [tapCol, q] of taps(this.cols, col)) {
         for (const [plane, depth, o] of planes) {
-          sum += Number(factorAt(this, this.doc.source, [n, r, q, plane])) * Number(factorAt(this, "filter", [tapRow, tapCol, depth, o]));
+          sum += Number(this.factor(this.doc.source, [n, r, q, plane])) * Number(this.factor("filter", [tapRow, tapCol, depth, o]));
         }
       }
     }
@@ -424,13 +430,6 @@ export class View {
     if (!backend || !this.arrays[this.doc.result]) return "summed on this page";
     return `computed by ${backend}${algorithm ? `, ${algorithm}` : ""}`;
   }
-}
-
-/** The taps of one index, from its own table; of an index in the padding, from the table of the other side. */
-function inverse(table, other, index) {
-  if (table[index]) return table[index];
-  const found = Object.entries(other).flatMap(([met, taps]) => taps.filter(([, i]) => i === index).map(([tap]) => [tap, Number(met), 0]));
-  return found.sort(([a], [b]) => a - b);
 }
 
 const parsedArrays = new WeakMap(); // an array is parsed once, however many variants share it
