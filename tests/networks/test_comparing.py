@@ -646,3 +646,27 @@ def test_the_slope_of_an_activation_by_its_name_is_keras_own():
     )
     x = np.random.default_rng(0).normal(size=(1, 6, 6, 1)).astype("float32")
     assert tc.compare(model, model, x).passed is True
+
+
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-2])
+def test_a_batch_norm_that_does_hardly_anything_is_there(epsilon):
+    """The port divides by the square root of 1 + 1e-5; its layer was said to be missing."""
+    layers = own_keras.layers
+
+    def network(epsilon):
+        own_keras.utils.set_random_seed(0)
+        return own_keras.Sequential(
+            [
+                layers.Input((9, 9, 2)),
+                layers.Conv2D(4, 3, name="down"),
+                layers.BatchNormalization(epsilon=epsilon, name="norm"),
+                layers.ReLU(name="relu"),
+                layers.Conv2D(3, 3, name="last"),
+            ]
+        )
+
+    x = np.random.default_rng(0).normal(size=(1, 9, 9, 2)).astype("float32")
+    report = tc.compare(network(1e-3), network(epsilon), x)
+    assert report.passed is False
+    [row] = [row for row in report.layers if row.passed is False]
+    assert (row.a, row.b, row.code) == ("norm", "norm", "eps")

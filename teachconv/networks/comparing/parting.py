@@ -323,20 +323,23 @@ def _moves(layer: Layer) -> bool:
 def _places(anchors: Anchors, within: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
     """Yield pairs of layers at which the models may have parted, those with little before them first.
 
-    One of the two may be the anchor before them, where only the other model has one more layer.
+    One of the two may be the anchor before them, where only the other model has one more layer. The first
+    layers of both come before that if they are of one kind: what seems to be one more may do hardly anything.
     """
     networks, ranked = anchors.networks, list[tuple[int, int, int]]()
     for i, a in enumerate(within[0], 1):
         ranked += [(i + j, a, b) for j, b in enumerate(within[1], 1)]
+    for a, b in zip(within[0][:1], within[1][:1], strict=False):
+        ranked += [(0, a, b)] * (networks[0].layers[a].op_type == networks[1].layers[b].op_type)
     for side, part in enumerate(within):
         known = anchors.known(side)
         for count, number in enumerate(part[:_FIRST], 1):
             before = [known[n] for n in anchors.begins(side, number) if known.get(n, INPUT) != INPUT]
             ranked += [(count, *((number, n) if side == 0 else (n, number))) for n in before]
-    for _, *place in sorted(ranked):
+    for place in dict.fromkeys((a, b) for _, a, b in sorted(ranked)):
         sizes = [getattr(net.layers[n].output, "size", -1) for net, n in zip(networks, place, strict=True)]
         if sizes[0] == sizes[1] != -1:
-            yield place[0], place[1]
+            yield place
 
 
 def _laid_out(network: Network, number: int, other: Network, to: int) -> np.ndarray:
