@@ -174,7 +174,8 @@ def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] | None
 @lru_cache(maxsize=1)
 def shared_script() -> str:
     """Return a script that holds the front-end of all pictures as text, for pages to hand on."""
-    return f"var teachconvExplorer = {json.dumps(script(tuple(dict.fromkeys((*MODULES, *_LENS, *NETWORK_MODULES)))))};\n"
+    modules = tuple(dict.fromkeys((*MODULES, *_LENS, *NETWORK_MODULES)))
+    return f"var teachconvExplorer = {json.dumps(script(modules))};\n"
 
 
 def mistakes() -> str:

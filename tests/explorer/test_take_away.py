@@ -30,6 +30,7 @@ def test_the_button_downloads_the_picture_that_is_shown(driver, path, tmp_path, 
     driver.execute_cdp_cmd(
         "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
     )
+    page.all(".extras summary")[0].click()
     page.all(".save")[0].click()
     deadline = time.monotonic() + 60
     while not (tmp_path / "conv2d.svg").exists():
@@ -88,6 +89,7 @@ def test_a_refused_call_says_why_it_cannot_be_copied(driver, tmp_path):
     page.choose("filter size", "5 × 5")
     with pytest.raises(ValueError, match="VALID needs in_rows >= 5"):
         tc.conv2d(X[:, :4, :4], np.ones((5, 5, 2, 2), "float32"))
+    page.all(".extras summary")[0].click()
     page.all(".take-away .copy")[0].click()
     time.sleep(0.05)
     assert page.all(".said")[0].text == (
