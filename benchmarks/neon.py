@@ -4,7 +4,8 @@
 
 The kernels are compiled for AArch64 by GCC and Clang. Of each function, the loop with the densest
 multiply-adds goes through LLVM's model of a processor (llvm-mca), which knows the pipes and latencies and
-takes every load from the first-level cache. Needs clang-19 and llvm-mca-19, aarch64-linux-gnu-gcc and its headers.
+takes every load from the first-level cache. Needs clang-19 and llvm-mca-19, aarch64-linux-gnu-gcc and its
+headers.
 """
 
 import argparse
