@@ -133,7 +133,7 @@ def explain(
 
     Returns:
         A `QuantizedExplanation`: printed, it lists each product with the zero points taken off, and each step
-        from the sum to the stored integer. Of a pool a `CellExplanation`: the cells of its window, in the
+        from the sum to the stored integer. Of a pool a ``CellExplanation``: the cells of its window, in the
         order of its own axes, and each step to the integer.
 
     Raises:
