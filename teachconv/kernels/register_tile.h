@@ -120,6 +120,17 @@ INLINE void tile_end(const int pixels, const int vectors, vec (*sum)[TILE_VECTOR
      : (p) < 12 ? a9 + ((p) - 9) * pixel_step   \
                 : a12 + ((p) - 12) * pixel_step)
 
+/* Declares b0 and b1, the row of b for this k; copying: writes it to the copy, too. */
+#define LOAD_ROW_OF_B                                                 \
+    PREFETCH(ahead, 3);                                               \
+    ahead += ahead_step;                                              \
+    const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;  \
+    if (copying) {                                                    \
+        store(copy, b0);                                              \
+        store(copy + LANES, b1);                                      \
+        copy += 2 * LANES;                                            \
+    }
+
 /* The callers pass constants as pixels and vectors, so every loop over them unrolls and `sum` stays in
    registers. */
 INLINE void register_tile(const int pixels, const int vectors, const int copying, TILE_PARAMETERS) {
@@ -139,14 +150,7 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
             EACH_PIXEL(values[p] = load(PIXEL_AT(p)))
             UNROLL(4)
             for (int i = 0; i < LANES; i++) {
-                PREFETCH(ahead, 3);
-                ahead += ahead_step;
-                const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
-                if (copying) {
-                    store(copy, b0);
-                    store(copy + LANES, b1);
-                    copy += 2 * LANES;
-                }
+                LOAD_ROW_OF_B
                 EACH_PIXEL(sum[p][0] = keep(sum[p][0] + values[p][i] * b0))
                 if (vectors > 1) EACH_PIXEL(sum[p][1] = keep(sum[p][1] + values[p][i] * b1))
                 b += b_step;
@@ -155,14 +159,7 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
         }
 #endif
         for (; k < run_length; k++) {
-            PREFETCH(ahead, 3);
-            ahead += ahead_step;
-            const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
-            if (copying) {
-                store(copy, b0);
-                store(copy + LANES, b1);
-                copy += 2 * LANES;
-            }
+            LOAD_ROW_OF_B
             UNROLL(14)
             for (int p = 0; p < pixels; p++) {
                 const real value = *PIXEL_AT(p);
@@ -177,6 +174,7 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
     tile_end(pixels, vectors, sum, y, y_starts, ending);
 }
 #undef PIXEL_AT
+#undef LOAD_ROW_OF_B
 
 #define TILE_OF(name, pixels, vectors, copying)                                                            \
     KERNEL void tile_##pixels##_##name(TILE_PARAMETERS) {                                                  \

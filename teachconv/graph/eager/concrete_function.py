@@ -265,8 +265,9 @@ class ConcreteFunction:
         return self._executable(config).run_inside(inner, context.recorder)
 
     def _executable(self, config: ConfigProto) -> Executable:
-        state = self._states.setdefault(id(config), GraphExecutionState(self.graph, config))
-        return state.executable(self.outputs, self._targets, self._feeds)
+        if id(config) not in self._states:  # a state keeps its config, and so the id
+            self._states[id(config)] = GraphExecutionState(self.graph, config)
+        return self._states[id(config)].executable(self.outputs, self._targets, self._feeds)
 
     def _context(
         self, feeds: list[Any], refs: Sequence[VariableRef | None], config: ConfigProto
