@@ -38,10 +38,14 @@ from ..inspection.sources import (
     source_of,
     step_at,
 )
+from ..quantized.calls import QuantizedPool
+from ..quantized.explaining import is_pool, pool_of_op
+from ..quantized.schemes import SCHEMES
 from ..running.dispatch import find_backend
 from ..support import record
 from ..support.errors import ArgumentError, brief, is_one_of, plain, suggestion
 from ..windows import calls as windows
+from ..windows import pooling
 from . import kernels, nest  # noqa: F401  (kernels fills the registry)
 from .common_runtime.execute import execute
 from .common_runtime.run_metadata import RunMetadata
@@ -449,6 +453,10 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
     public = inspect.unwrap(op)
     if public in _PARTS:
         return _of_part(_PARTS[public], op, args, kwargs)
+    if public in windows.FUNCTIONS:
+        return _of_window(public, args, kwargs)
+    if is_pool(public):
+        return _of_quantized_pool(public, args, kwargs)
     is_op = is_one_of(op, names_of_ops().values())  # an op of teachconv, or a dialect's function
     if is_op or not str(public.__module__).startswith(_RUNTIME if args or kwargs else f"{_PACKAGE}."):
         return source_of.dispatch(object)(owner, op, args, kwargs)
@@ -612,12 +620,6 @@ def _of_code(
     query: str, steps: Sequence[Found], functions: Sequence[Any], owner: type | None = None
 ) -> SourceChain:
     """Follow what code may call: the functions that it names on the way to ops, and the ops."""
-    window = windows.FUNCTIONS.get(functions[0]) if functions else None
-    if window is not None:
-        resolver = inspect.unwrap(window[0])
-        call = resolver.__globals__[resolver.__annotations__["return"]]
-        computes = step_at("computes", call.__call__, f"{call.__name__}: NumPy")
-        return chain_of(query, [*steps, step_at("geometry", resolver), computes])
     reached = _reached(functions, _ROOMS, owner)
     leading = {each for each in reached if _is_generated(each)}
     ops = dict.fromkeys(_op_of(each) for each in reached if each in leading)
@@ -627,6 +629,33 @@ def _of_code(
     calls = [step_at("calls", each) for each in way]
     wrappers = [step for op_name in ops for step in _definition_of(op_name)]
     return listing(query, [*steps, *calls, *wrappers, *_kernels(ops)])
+
+
+def _of_window(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Follow a pool, padding or batch normalisation; a call is checked first."""
+    resolver = inspect.unwrap(windows.FUNCTIONS[public][0])
+    call = windows.bound_call(public, args, kwargs)[0] if args or kwargs else None
+    runs = resolver.__globals__[resolver.__annotations__["return"]]
+    computes = step_at("computes", runs.__call__, f"{runs.__name__}: NumPy")
+    return _windows_chain(public, resolver, call, computes)
+
+
+def _of_quantized_pool(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Follow a pool of quantized arrays: its own scheme's average, or those of all."""
+    pool = pool_of_op(public, args, kwargs)[0] if args or kwargs else None
+    schemes = [pool.scheme] if pool else SCHEMES.values()
+    averages = [step_at("rescaling", law.average, str(law)) for law in schemes if "avg" in public.__name__]
+    computes = step_at("computes", QuantizedPool.steps, "QuantizedPool: NumPy")
+    resolver = windows.FUNCTIONS[getattr(pooling, public.__name__)][0]
+    return _windows_chain(public, resolver, pool and pool.pool, computes, *averages)
+
+
+def _windows_chain(public: Any, resolver: Any, call: Any, *computes: SourceStep) -> SourceChain:
+    """Return the chain of a function of windows, with the shapes of its call, or None."""
+    query = f"{public.__module__.removeprefix(f'{_PACKAGE}.')}.{public.__name__}"
+    shapes = f" {list(call.input_shape)} -> {list(call.output_shape)}" if call else ""
+    first = step_at("public function", public)
+    return chain_of(f"{query}{shapes}", [first, step_at("geometry", resolver), *computes])
 
 
 # the methods of a class that compute; where there is `call`, the others only lead to it

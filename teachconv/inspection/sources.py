@@ -144,9 +144,10 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     Args:
         op: any op of teachconv, `teachconv.quantized` or a dialect; or its name: "conv2d", "tf.nn.conv2d",
             "gen_nn_ops.conv2d_backprop_input", "Conv2DBackpropInput", "torch.conv_transpose2d", or a sentence
-            with one such name. Also any other public function or class of teachconv, its dialects,
-            `teachconv.tf` and `teachconv.keras`, or its name, such as "tf.nn.separable_conv2d" or
-            "tf.keras.layers.Conv2D": alone, its chain has what its code may call. Also the module
+            with one such name. A pool, padding or batch normalisation, alone or with its arguments. Also any
+            other public function or class of teachconv, its dialects, `teachconv.tf` and `teachconv.keras`,
+            or its name, such as "tf.nn.separable_conv2d" or "tf.keras.layers.Conv2D": alone, its chain has
+            what its code may call. Also the module
             gen_nn_ops, a ``tf.function`` with its arguments, a tensor or operation of `teachconv.graph`, also
             with feeds, ``session.run`` with its arguments, the name of a part of that runtime ("executor",
             "placer", "OpKernel"), a tensor that an eager op or a tape returned, a layer of `teachconv.keras`

@@ -589,6 +589,27 @@ def test_a_pool_of_teachconv_ends_in_its_own_sum_over_windows():
     for name in ("tc.max_pool", "torch.avg_pool2d", "jax.reduce_window"):
         kinds = [step.what for step in tc.find_source(name).steps]
         assert kinds == ["public function", "geometry", "computes"], name
+    chain = tc.find_source(tc.avg_pool, np.ones((1, 5, 4, 3)), 3, 2, "SAME")
+    assert chain.query == "windows.pooling.avg_pool [1, 5, 4, 3] -> [1, 3, 2, 3]"
+    with pytest.raises(ValueError, match="ksize"):
+        tc.find_source(tc.avg_pool, np.ones((1, 5, 4, 3)), 0, 2, "SAME")
+
+
+def test_a_quantized_pool_ends_in_the_lines_that_round_its_average():
+    x, scale = np.zeros((1, 4, 4, 1), "int8"), {"x_scale": 0.5, "x_zero_point": 1}
+    chain = tc.find_source(tc.quantized.avg_pool, x, 2, 2, "VALID", scheme="tflite", **scale)
+    assert chain.query == "quantized.avg_pool [1, 4, 4, 1] -> [1, 2, 2, 1]"
+    assert [step.what for step in chain.steps] == ["public function", "geometry", "computes", "rescaling"]
+    assert (chain.steps[-1].name, chain.steps[-1].file) == (
+        "average_of_stored",
+        "teachconv/quantized/schemes.py",
+    )
+    alone = tc.find_source("quantized.avg_pool").steps
+    assert len(alone) == 3 + len(tc.quantized.schemes.SCHEMES)
+    largest = tc.find_source(tc.quantized.max_pool, x, 2, 2, "VALID")
+    assert [step.what for step in largest.steps] == ["public function", "geometry", "computes"]
+    with pytest.raises(ValueError, match="scheme"):
+        tc.find_source(tc.quantized.avg_pool, x, 2, 2, "VALID", scheme="tensorrt", **scale)
 
 
 @pytest.mark.parametrize(
