@@ -65,7 +65,6 @@ from .framework.ops import (
     Graph,
     GraphKeys,
     Operation,
-    Tensor,
     control_dependencies,
     device,
     disable_v2_behavior,
@@ -73,7 +72,7 @@ from .framework.ops import (
     name_scope,
     reset_default_graph,
 )
-from .framework.tensor import TensorSpec
+from .framework.tensor import Tensor, TensorSpec
 from .framework.tensor_shape import TensorShape
 from .gradients import array_grad, math_grad, nn_grad  # noqa: F401  (fill the registries)
 from .gradients.gradients_util import NotDifferentiable, RegisterGradient, gradients

@@ -33,8 +33,9 @@ from ..support.errors import ArgumentError, brief, plain, words_of
 from ..support.files import reading
 from ..verification.cases import Case, find_cases
 from ..verification.contract import required_rows
-from ..verification.diagnosing import Tolerance, at_most
+from ..verification.diagnosing import at_most
 from ..verification.diffing import Truth, tolerance_of
+from ..verification.failures import Tolerance
 from ..verification.flushing import judging
 from ..verification.quantized_cases import quantized_calls
 from ..verification.reports import DiffReport, DiffRow, failed_row

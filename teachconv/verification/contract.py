@@ -31,8 +31,9 @@ from ..support.argument_types import Backend, DTypeLike
 from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
 from ..support.progress import during
 from .cases import Case, find_cases
-from .diagnosing import Tolerance, at_most
+from .diagnosing import at_most
 from .diffing import SUMS_OF_PRODUCTS, Truth, check_cases, holds, locked, tolerance_of
+from .failures import Tolerance
 from .flushing import judging
 from .places import cells_in_words
 from .reports import DiffReport, DiffRow, failed_row

@@ -28,10 +28,8 @@ from ..support.settings import within
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
-from .failures import TRY, Failure, Mistake, Tolerance, Work, cost, part_of
+from .failures import TRY, Failure, Mistake, Work, cost, part_of
 from .places import patterns
-
-__all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
 # seconds that are left for the mistakes of all results together
 _budget: ContextVar[list[float]] = ContextVar("teachconv_diagnoses", default=[inf])  # noqa: B039 (inf stays inf)

@@ -47,7 +47,8 @@ from ..truth.exact import abs_sum, float64_result, never_rounds, signed_sums, un
 from ..windows.calls import FUNCTIONS as WINDOWS
 from . import window_mistakes
 from .cases import CASES, Case, find_cases
-from .diagnosing import Failure, Found, Tolerance, diagnose, hurried
+from .diagnosing import Found, diagnose, hurried
+from .failures import Failure, Tolerance
 from .flushing import judging
 from .places import (
     ODD,

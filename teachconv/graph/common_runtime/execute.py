@@ -28,9 +28,9 @@ from ..framework.node_def import NodeDef
 from ..framework.op_def import ArgDef, OpDef, attr_of, get_op_def
 from ..framework.op_def_library import apply_op, check_attrs, element_type, packed
 from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel, has_kernel
-from ..framework.ops import Tensor, eager_device
+from ..framework.ops import eager_device
 from ..framework.shape_inference import check_size, infer_shapes
-from ..framework.tensor import tensor_dtype
+from ..framework.tensor import Tensor, tensor_dtype
 from ..kernels.gpu_ops import to_gpu
 
 _NOTHING = OpKernelContext({})

@@ -23,7 +23,8 @@ from ..framework.config import ConfigProto
 from ..framework.errors import SoftPlacementWarning
 from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, from_operation
 from ..framework.op_kernel import KernelDef, OpKernelContext
-from ..framework.ops import Graph, Operation, Tensor
+from ..framework.ops import Graph, Operation
+from ..framework.tensor import Tensor
 from .executor import Executor
 from .graph_optimizer import optimize, optimize_partitions
 from .graph_partition import Transfer, partition

@@ -22,7 +22,8 @@ from ..framework.context import get_default_graph, set_default_graph, set_defaul
 from ..framework.eager_tensor import to_array
 from ..framework.errors import InvalidArgumentError, SessionError
 from ..framework.op_kernel import OpKernelContext, VariableRef
-from ..framework.ops import Graph, Operation, Tensor
+from ..framework.ops import Graph, Operation
+from ..framework.tensor import Tensor
 from ..options import check_type
 from .graph_execution_state import GraphExecutionState
 from .run_metadata import RunMetadata

@@ -12,7 +12,7 @@ from operator import attrgetter
 
 from ..framework.errors import InvalidArgumentError
 from ..framework.node_def import NodeDef, Subgraph, TensorName, reachable
-from ..framework.ops import Tensor
+from ..framework.tensor import Tensor
 from ..framework.tensor_shape import TensorShape, as_shape
 
 

@@ -13,9 +13,9 @@ from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain
 from .context import get_default_graph
 from .eager_tensor import EagerTensor, frozen, to_argument, to_array
 from .op_def import ArgDef, OpDef, as_dtype, get_op_def
-from .ops import Graph, Tensor
+from .ops import Graph
 from .shape_inference import Values, infer_shapes
-from .tensor import Operators, tensor_dtype
+from .tensor import Operators, Tensor, tensor_dtype
 from .tensor_shape import as_shape
 
 

@@ -38,20 +38,6 @@ from .op_def import OpDef, attr_of, get_op_def
 from .tensor import Tensor
 from .tensor_shape import StaticShape, TensorShape
 
-__all__ = [
-    "Graph",
-    "GraphKeys",
-    "Operation",
-    "Tensor",
-    "control_dependencies",
-    "device",
-    "disable_v2_behavior",
-    "eager_device",
-    "enable_v2_behavior",
-    "name_scope",
-    "reset_default_graph",
-]
-
 
 class GraphKeys:
     """The names of collections of a graph.

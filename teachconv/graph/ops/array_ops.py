@@ -26,8 +26,8 @@ from ..framework.eager_tensor import (
     to_array,
 )
 from ..framework.op_def import as_dtype
-from ..framework.ops import Tensor, eager_device, name_scope
-from ..framework.tensor import tensor_dtype
+from ..framework.ops import eager_device, name_scope
+from ..framework.tensor import Tensor, tensor_dtype
 from ..framework.tensor_shape import as_shape, is_fully_defined
 from ..options import unsupported
 from . import gen_nn_ops

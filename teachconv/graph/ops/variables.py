@@ -29,8 +29,8 @@ from ..framework.eager_tensor import EagerTensor, frozen, numpy_text, to_array
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_def import as_dtype
 from ..framework.op_kernel import OpKernelContext, VariableRef
-from ..framework.ops import Graph, GraphKeys, Operation, Tensor
-from ..framework.tensor import Operators, Reference
+from ..framework.ops import Graph, GraphKeys, Operation
+from ..framework.tensor import Operators, Reference, Tensor
 from ..framework.tensor_shape import TensorShape
 from . import gen_nn_ops
 from .array_ops import constant, group
