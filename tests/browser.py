@@ -124,6 +124,8 @@ return found.reduce((a, b) => (b[0] < a[0] ? b : a), [21, ""]);
 """
 
 
+# the fonts are there, and observers have seen the sizes of the first frame
+_SETTLED = """return document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));"""
 _opened = itertools.count(1)
 
 
@@ -141,7 +143,7 @@ class Page:
         driver.get(path.as_uri())
         if next(_opened) % 10 == 0:  # the pages before take memory until then
             driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
-        driver.execute_script("return document.fonts.ready.then(() => 1)")
+        driver.execute_script(_SETTLED)
 
     def look(self):
         return self.driver.execute_script(_LOOK)

@@ -207,6 +207,7 @@ def test_nothing_moves_as_the_answer_does(show, digit, width, height):
     wait_for(page, f"{ANSWER}.startsWith('7, ')")
     places = page.run(BUTTONS)
     page.run(TOOL, "clear")
+    wait_for(page, "return document.querySelector('header output').hidden")
     assert page.run(BUTTONS) == places
     disabled = "return [...document.querySelectorAll('.tools button:disabled')].map((e) => e.textContent)"
     assert page.run(disabled) == ["why?", "change its mind"]
