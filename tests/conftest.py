@@ -1,6 +1,7 @@
 """Settings of the whole test run, and fixtures."""
 
 import contextlib
+import functools
 import gc
 import os
 import sys
@@ -71,19 +72,20 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"skipped {count:4}: {reason}")
 
 
-_opened = contextlib.ExitStack()  # the browser, while one is open
+_opened = contextlib.ExitStack()  # closes the browser, while one is open
 
 
-@pytest.fixture(scope="session")
-def browser():
-    """A browser without network; each worker starts one, and pytest_runtest_teardown closes it."""
+@functools.cache
+def _browser():
+    """A browser without network; each worker starts one, and again where it was closed before its next test."""
+    _opened.callback(_browser.cache_clear)
     return _opened.enter_context(chromium())
 
 
 @pytest.fixture(scope="module")
-def driver(browser):
+def driver():
     """A tab of the browser, for the tests of one module."""
-    with new_tab(browser) as found:
+    with new_tab(_browser()) as found:
         yield found
 
 

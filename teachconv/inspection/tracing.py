@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from importlib import import_module
 from itertools import zip_longest
 from math import prod
 from typing import Any, ParamSpec
@@ -18,7 +19,6 @@ import numpy as np
 from ..core.dtypes import to_dtype
 from ..core.kinds import kind_of
 from ..core.winograd import FORMS, products
-from ..quantized.explaining import call_of_op, is_quantized
 from ..running import nn_ops
 from ..support import record, tables
 from ..support.errors import brief, is_one_of
@@ -92,6 +92,7 @@ class Trace(tables.Report):
 
 _WIDTH = 100  # characters of a line
 _ANY_WIDTH = 10_000
+_QUANTIZED = "teachconv.quantized"  # not imported here: a trace would then load the reference unasked
 
 
 def beside(*blocks: Sequence[str]) -> list[str]:
@@ -133,8 +134,9 @@ def trace(op: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Trace:
     >>> t.stages[-2].shapes["patches"]                         # [groups, places, taps]
     (1, 16, 9)
     """
-    if is_quantized(op):
-        call_of_op(op, args, kwargs)  # raises, before a stage is recorded
+    if getattr(op, "__module__", "") == _QUANTIZED:
+        explaining = import_module(f"{_QUANTIZED}.explaining")
+        explaining.call_of_op(op, args, kwargs)  # raises, before a stage is recorded
     elif not is_one_of(op, nn_ops.RESOLVERS):
         nn_ops.call_of(op, args, kwargs)  # raises, and says which ops there are
     nn_ops.bind(op, args, kwargs)  # raises, and says which argument was meant
