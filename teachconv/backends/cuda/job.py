@@ -93,6 +93,9 @@ class Job:
         sizes = [prod(shape) for shape in arrays]
         sizes += [buffer.size for name, buffer in self.buffers.items() if name != "partial"]
         sizes.append(_CHUNK * self.g.out_channels)  # the last chunk of a product may end beyond its operand
+        # kernels step from a place in the padding, as far outside as a filter and the pads reach
+        rows, cols = (sum(axis.full_edges[1]) + axis.effective_filter for axis in self.g.axes)
+        sizes += [((n * h + rows) * w + cols) * depth for n, h, w, depth in (arrays[0], arrays[2])]
         return max(sizes) >= _WIDE
 
     @property
