@@ -1,6 +1,7 @@
 """The GPU's kernels, thread by thread on the host: the same .cu files and the same launches, judged by the bounds."""
 
 import ctypes
+import dataclasses
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv import backends
-from teachconv.backends.cuda import gemm, im2col, job, ladder, sources, winograd
+from teachconv.backends.cuda import gemm, im2col, job, ladder, launches, sources, winograd
 from teachconv.core.geometry import conv2d_geometry
 from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, KINDS
 from teachconv.data.seeded import make_array
@@ -470,6 +471,70 @@ def broken(file, old, new):
 def test_a_barrier_that_some_threads_miss_is_found(kernel_folder):
     mistake = broken("depthwise.cu", "    __syncthreads();\n", "    if (threadIdx.x) __syncthreads();\n")
     g = conv2d_geometry((1, 4, 4, 3), (3, 3, 1, 3), 1, "SAME")
+def test_each_step_of_winograds_filter_gradient_is_needed(kernel_folder, winograd_dw):
+    """Blocks of slices: a step left out, or sums of a block that replace those before it, give something else."""
+    g = conv2d_geometry((2, 9, 11, 4), (3, 3, 4, 4))
+    x, dy = (
+        make_array(s, "float32", "integers", role)
+        for s, role in ((g.input_shape, "x"), (g.output_shape, "dy"))
+    )
+    want = winograd_dw(g, x, dy, 1 << 13, 3)
+    whole = ladder.schedule(FILTER_GRADIENT, g, "float32", "winograd2", None, False, False)
+    assert len(whole.steps) == 3 * 3 + 1
+
+    def gives(*steps):
+        result = np.full(g.filters_shape, np.nan, "float32")
+        arrays = {"first": x, "second": dy, "result": result}
+        launches.execute(dataclasses.replace(whole, steps=steps), arrays, Host(kernel_folder))
+        return result
+
+    assert np.array_equal(gives(*whole.steps), want)
+    assert not np.array_equal(
+        gives(
+            *(
+                dataclasses.replace(s, accumulate=False) if hasattr(s, "accumulate") else s
+                for s in whole.steps
+            )
+        ),
+        want,
+    )
+    for i in range(len(whole.steps)):
+        assert not np.array_equal(gives(*whole.steps[:i], *whole.steps[i + 1 :]), want), i
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(Index)e * slices + slice)", "(Index)e * slices)"),
+        ("const Index tile = first_tile + cell / channels;", "const Index tile = cell / channels;"),
+        ("    d[3 * step] = -d1;", "    d[3 * step] = d1;"),
+        ("narrow(reached ? dw[tap] : (Sum)0)", "narrow(dw[tap])"),
+        ("is_unfit(x_marks) || is_unfit(dy_marks)", "false"),
+    ],
+    ids=["one slice for all", "the first block again", "a sign", "a tap that reads padding alone", "marks"],
+)
+def test_a_mistake_in_winograds_filter_gradient_is_found(old, new, kernel_folder, winograd_dw):
+    """By the exact sum, the same pixels with an infinity, and taps that read padding alone."""
+    mistake, wrong = broken("winograd.cu", old, new), 0
+    for shape, padding, data in (
+        ((2, 9, 11, 4), "VALID", "integers"),
+        ((2, 2, 2, 4), ((2, 0), (0, 2)), "normal"),
+        ((1, 6, 6, 4), "SAME", "infinite"),
+    ):
+        g = conv2d_geometry(shape, (3, 3, 4, 4), 1, padding)
+        x, dy = (
+            make_array(g.shape_of(role), "float32", data.replace("infinite", "integers"), role)
+            for role in ("input", "output")
+        )
+        if data == "infinite":
+            x[0, 2, 3, 1] = np.inf
+        want = winograd_dw(g, x, dy, 1 << 13, 3)
+        host = host_backend(Host(kernel_folder, False, mistake))
+        got = host.conv2d_backprop_filter(x, dy, g, algorithm="winograd2", precision=None)
+        wrong += not np.array_equal(got, want, equal_nan=True)
+    assert wrong
+
+
     x = np.ones(g.input_shape, np.float32)
     with pytest.raises(AssertionError, match="part at a barrier"):
         host_backend(Host(kernel_folder, False, mistake)).conv2d_backprop_filter(
