@@ -190,6 +190,70 @@ def test_large_tiles_are_used(name, kernel_folder, small_blocks):
     assert np.array_equal(got, want)
 
 
+# of pipelined_gemm with tiles of 256 x 128: more than one tile and two warps across; bias or strides; one share or several
+TALL = {
+    "one share": conv2d_geometry((3, 19, 17, 32), (3, 2, 16, 272), 2, "SAME"),
+    "shares": conv2d_geometry((2, 13, 12, 136), (3, 3, 136, 136), 1, "SAME"),
+}
+
+
+def tall(kind, name, dtype, data="integers", reverse=False, *, folder, mistake=None):
+    """What a call gives by tiles of 256 rows, and what numpy gives."""
+    g = TALL[name]
+    first, second = (make_array(g.shape_of(role), dtype, data, role) for role in (kind.first, kind.second))
+    work = job.Job(kind, g, dtype, None, 0)
+    gemm.pipelined_gemm(work, ("TF32",) if dtype == "float32" else (), 256)
+    result = np.full(g.shape_of(kind.result), 7, dtype)
+    arrays = {"first": first, "second": second, "result": result}
+    launches.execute(work.finish("pipelined_gemm", ""), arrays, Host(folder, reverse, mistake))
+    options = {"algorithm": None, "precision": None}
+    return result, getattr(backends.get("numpy"), kind.name)(first, second, g, **options)
+
+
+@pytest.mark.parametrize("reverse", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dtype", mostly_slow(["float16", "bfloat16", "float32"], "float16", "float32"))
+@pytest.mark.parametrize("name", TALL)
+def test_tiles_of_256_rows(name, dtype, reverse, kernel_folder):
+    """Exact on small integers; infinities and NaNs are where IEEE arithmetic puts them."""
+    for kind in KINDS if name == "shares" else (FORWARD,):
+        assert np.array_equal(*tall(kind, name, dtype, reverse=reverse, folder=kernel_folder)), kind
+    got, want = tall(FORWARD, "one share", dtype, "nonfinite", reverse, folder=kernel_folder)
+    for test in (np.isnan, np.isposinf, np.isneginf):
+        assert np.array_equal(test(got), test(want))
+        assert 0 < test(got).sum() < got.size
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "old", "new"),
+    [
+        (FORWARD, "float16", "(Engine::row(i) - part) * PITCH", "Engine::row(i) % 64 * PITCH"),
+        (FORWARD, "float16", "tile.row_at(part + row)", "tile.row_at(row)"),
+        (FORWARD, "float16", "stage ? stage - SIZE :", "stage ? stage :"),
+        (FILTER_GRADIENT, "float32", "j / 8 * 32 + line * 4 + j / 2 % 4", "line * 4 + j / 2"),
+    ],
+    ids=["the second part over the first", "stored twice", "a stale stage", "columns by fours"],
+)
+def test_a_mistake_in_tiles_of_256_rows_is_found(kind, dtype, old, new, kernel_folder):
+    mistake = broken("pipelined_gemm.cu", old, new)
+    assert not np.array_equal(*tall(kind, "shares", dtype, folder=kernel_folder, mistake=mistake))
+
+
+def test_tiles_of_256_rows_are_for_large_layers_on_other_cards_than_hoppers():
+    """There 128 rows were measured, and wgmma_gemm is the usual one."""
+
+    def rows(arch, dtype="float16", precision=None, kind=FORWARD, size=56, channels=256):
+        g = conv2d_geometry((8, size, size, channels), (3, 3, channels, channels), 1, "SAME")
+        name = "pipelined_gemm_tf32" if precision == "tf32" else "pipelined_gemm"
+        scheduled = ladder.schedule(kind, g, dtype, name, precision, False, False, arch)
+        return [define for define in scheduled.steps[0].kernel.defines if "ROWS" in define]
+
+    for kind in KINDS:
+        for arch in (80, 86, 89, 100, 120):
+            assert rows(arch, kind=kind) == rows(arch, "float32", "tf32", kind) == ["TILE_ROWS=256"]
+        assert rows(90, kind=kind) == rows(80, kind=kind, channels=64) == ["TILE_ROWS=128"]
+    assert rows(80, size=14) == ["TILE_ROWS=128"]
+
+
 def test_the_taps_that_read_a_phase(kernel_folder):
     """For strides and dilations with and without a common factor, and filters shorter than the taps' distance."""
     module = host_backend(Host(kernel_folder))
@@ -407,70 +471,6 @@ def test_winograd_filter_gradient(case, winograd_dw):
         assert (got[want == 0] == 0).all()  # such as taps that read padding alone
 
 
-@pytest.mark.parametrize("number", [np.inf, np.nan, 1e30, 1e-30])
-@pytest.mark.parametrize("where", ["x", "dy"])
-def test_a_filter_gradient_is_done_again_as_a_whole(number, where, winograd_dw):
-    """Its cells sum over the images: one number that a transform would spread is in all of them."""
-    g = conv2d_geometry((3, 7, 6, 4), (3, 3, 4, 5), 1, "SAME")
-    arrays = {
-        role: make_array(shape, "float32", "normal", role)
-        for role, shape in (("x", g.input_shape), ("dy", g.output_shape))
-    }
-    x, dy, array = arrays["x"], arrays["dy"], arrays[where]
-    if number < 1:
-        array *= np.float32(number)
-    else:
-        array[1, 3, 2, 1] = number
-    want = winograd_dw(g, x, dy, 1 << 28, 2, "direct")
-    for block_bytes in (1 << 28, 1 << 12):
-        assert np.array_equal(winograd_dw(g, x, dy, block_bytes, 2), want, equal_nan=True)
-    array[...] = make_array(array.shape, "float32", "normal", "again")
-    assert not np.array_equal(winograd_dw(g, x, dy, 1 << 28, 2), winograd_dw(g, x, dy, 1 << 28, 2, "direct"))
-
-
-def test_the_filter_gradients_of_a_small_filter_fill_the_card():
-    """16 products of 128 x 128 cells are 16 blocks of cuBLAS, so their depth is cut."""
-
-    def product(batch, size, channels):
-        g = conv2d_geometry((batch, size, size, channels), (3, 3, channels, channels), 1, "SAME")
-        scheduled = ladder.schedule(FILTER_GRADIENT, g, "float32", "winograd2", None, False, False)
-        return [step.left.shape for step in scheduled.steps if hasattr(step, "left")]
-
-    assert product(8, 28, 512) == [(16, 1568, 512)]
-    assert product(8, 56, 256) == [(16 * 4, 1568, 256)]
-    assert product(8, 28, 128) == [(16 * 13, 121, 128)]
-    assert product(8, 112, 128) == [(16 * 16, 784, 128)] * 2
-
-
-def test_relu_and_bias(kernel_folder):
-    x, w = (
-        make_array((1, 5, 6, 4), "float32", "integers", "x"),
-        make_array((3, 3, 4, 8), "float32", "integers", "w"),
-    )
-    bias, module = make_array((8,), "float32", "integers", "b"), host_backend(Host(kernel_folder))
-    call, _ = tc.nn_ops.call_of(tc.conv2d, (x, w), {"padding": "SAME", "bias": bias})
-    want = tc.running.dispatch.run_canonical(call, "reference", activation="relu")
-    for algorithm in ladder.ALGORITHMS:
-        if algorithm.fits(FORWARD, "float32", call.geometry) and algorithm.name != "winograd4":
-            got = tc.running.dispatch.run_canonical(call, module, algorithm.name, activation="relu")
-            assert np.array_equal(got, want), algorithm.name
-
-
-# ---------------------------------------------------------------------------------------------
-# The shim itself: it can fail, and its half types are right
-# ---------------------------------------------------------------------------------------------
-
-
-def broken(file, old, new):
-    """A source with one mistake made on purpose."""
-    text = sources.source_text(file)
-    assert old in text
-    return {file: text.replace(old, new, 1)}
-
-
-def test_a_barrier_that_some_threads_miss_is_found(kernel_folder):
-    mistake = broken("depthwise.cu", "    __syncthreads();\n", "    if (threadIdx.x) __syncthreads();\n")
-    g = conv2d_geometry((1, 4, 4, 3), (3, 3, 1, 3), 1, "SAME")
 def test_each_step_of_winograds_filter_gradient_is_needed(kernel_folder, winograd_dw):
     """Blocks of slices: a step left out, or sums of a block that replace those before it, give something else."""
     g = conv2d_geometry((2, 9, 11, 4), (3, 3, 4, 4))
@@ -535,6 +535,70 @@ def test_a_mistake_in_winograds_filter_gradient_is_found(old, new, kernel_folder
     assert wrong
 
 
+@pytest.mark.parametrize("number", [np.inf, np.nan, 1e30, 1e-30])
+@pytest.mark.parametrize("where", ["x", "dy"])
+def test_a_filter_gradient_is_done_again_as_a_whole(number, where, winograd_dw):
+    """Its cells sum over the images: one number that a transform would spread is in all of them."""
+    g = conv2d_geometry((3, 7, 6, 4), (3, 3, 4, 5), 1, "SAME")
+    arrays = {
+        role: make_array(shape, "float32", "normal", role)
+        for role, shape in (("x", g.input_shape), ("dy", g.output_shape))
+    }
+    x, dy, array = arrays["x"], arrays["dy"], arrays[where]
+    if number < 1:
+        array *= np.float32(number)
+    else:
+        array[1, 3, 2, 1] = number
+    want = winograd_dw(g, x, dy, 1 << 28, 2, "direct")
+    for block_bytes in (1 << 28, 1 << 12):
+        assert np.array_equal(winograd_dw(g, x, dy, block_bytes, 2), want, equal_nan=True)
+    array[...] = make_array(array.shape, "float32", "normal", "again")
+    assert not np.array_equal(winograd_dw(g, x, dy, 1 << 28, 2), winograd_dw(g, x, dy, 1 << 28, 2, "direct"))
+
+
+def test_the_filter_gradients_of_a_small_filter_fill_the_card():
+    """16 products of 128 x 128 cells are 16 blocks of cuBLAS, so their depth is cut."""
+
+    def product(batch, size, channels):
+        g = conv2d_geometry((batch, size, size, channels), (3, 3, channels, channels), 1, "SAME")
+        scheduled = ladder.schedule(FILTER_GRADIENT, g, "float32", "winograd2", None, False, False)
+        return [step.left.shape for step in scheduled.steps if hasattr(step, "left")]
+
+    assert product(8, 28, 512) == [(16, 1568, 512)]
+    assert product(8, 56, 256) == [(16 * 4, 1568, 256)]
+    assert product(8, 28, 128) == [(16 * 13, 121, 128)]
+    assert product(8, 112, 128) == [(16 * 16, 784, 128)] * 2
+
+
+def test_relu_and_bias(kernel_folder):
+    x, w = (
+        make_array((1, 5, 6, 4), "float32", "integers", "x"),
+        make_array((3, 3, 4, 8), "float32", "integers", "w"),
+    )
+    bias, module = make_array((8,), "float32", "integers", "b"), host_backend(Host(kernel_folder))
+    call, _ = tc.nn_ops.call_of(tc.conv2d, (x, w), {"padding": "SAME", "bias": bias})
+    want = tc.running.dispatch.run_canonical(call, "reference", activation="relu")
+    for algorithm in ladder.ALGORITHMS:
+        if algorithm.fits(FORWARD, "float32", call.geometry) and algorithm.name != "winograd4":
+            got = tc.running.dispatch.run_canonical(call, module, algorithm.name, activation="relu")
+            assert np.array_equal(got, want), algorithm.name
+
+
+# ---------------------------------------------------------------------------------------------
+# The shim itself: it can fail, and its half types are right
+# ---------------------------------------------------------------------------------------------
+
+
+def broken(file, old, new):
+    """A source with one mistake made on purpose."""
+    text = sources.source_text(file)
+    assert old in text
+    return {file: text.replace(old, new, 1)}
+
+
+def test_a_barrier_that_some_threads_miss_is_found(kernel_folder):
+    mistake = broken("depthwise.cu", "    __syncthreads();\n", "    if (threadIdx.x) __syncthreads();\n")
+    g = conv2d_geometry((1, 4, 4, 3), (3, 3, 1, 3), 1, "SAME")
     x = np.ones(g.input_shape, np.float32)
     with pytest.raises(AssertionError, match="part at a barrier"):
         host_backend(Host(kernel_folder, False, mistake)).conv2d_backprop_filter(

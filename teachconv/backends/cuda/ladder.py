@@ -351,7 +351,7 @@ def schedule(
     if algorithm and (reason := lacks(algorithm, dtype, arch)):
         raise ArgumentError(f"algorithm {brief(algorithm)} needs {reason}: use algorithm='implicit_gemm'")
     chosen, why = (algorithm, "requested") if algorithm else choose(kind, geometry, dtype, precision, arch)
-    job = Job(kind, geometry, dtype, "bias" if bias else None, int(relu))
+    job = Job(kind, geometry, dtype, "bias" if bias else None, int(relu), arch)
     _NAMED[chosen].build(job)
     return job.finish(chosen, why)
 
