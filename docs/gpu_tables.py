@@ -70,8 +70,8 @@ def digest() -> str:
 def measure(compiler: Any, algorithm: str, dtype: str, channels: int, arch: int) -> tuple[Loop, int, int]:
     """Return the main loop, registers and shared memory of a rung's forward kernel on a layer."""
     depth = 1 if algorithm == "depthwise" else channels
-    g = conv2d_geometry((8, 28, 28, channels), (3, 3, depth, channels), 1, "SAME")
-    step: Any = ladder.schedule(FORWARD, g, dtype, algorithm, None, False, False).steps[0]
+    g = conv2d_geometry((64, 28, 28, channels), (3, 3, depth, channels), 1, "SAME")
+    step: Any = ladder.schedule(FORWARD, g, dtype, algorithm, None, False, False, arch).steps[0]
     kernel = step.kernel
     options = [*sources.defines(dtype, kernel.defines), f"-arch=sm_{arch}", "-std=c++17"]
     cubin, log = compiler.binary(sources.source_text(kernel.file), kernel.file, options)

@@ -9,6 +9,7 @@ from teachconv.core.kinds import KINDS
 
 KINDS_OF = ("KIND=Forward", "KIND=InputGradient", "KIND=FilterGradient")
 TILES = [f"TILE_ROWS={rows} TILE_COLS={cols}" for rows, cols in ((64, 64), (128, 64), (128, 128))]
+TALL = ["TILE_ROWS=256 TILE_COLS=128"]  # for tensor cores
 
 
 IM2COL = ["TO_PATCHES", "TO_GROUPS", "COL2IM", "FROM_GROUPS KIND=Forward", "FROM_GROUPS KIND=FilterGradient"]
@@ -68,7 +69,8 @@ VARIANTS = {  # how each source may be compiled: (dtypes, other macros)
     "tensor_gemm.cu": [(FLOATS[:3], each(KINDS_OF, TILES))],
     "pipelined_gemm.cu": [
         (FLOATS[:3], each(KINDS_OF, TILES[1:])),
-        (("float32",), each(KINDS_OF, TILES[1:], " TF32")),
+        (FLOATS[:2], each(KINDS_OF, TALL)),
+        (("float32",), each(KINDS_OF, TILES[1:] + TALL, " TF32")),
     ],
     "wgmma_gemm.cu": [
         (FLOATS[:2], each([f"WGMMA_GEMM {kind}" for kind in KINDS_OF], WGMMA)),

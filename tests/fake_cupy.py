@@ -170,6 +170,9 @@ def fake_cublas():
     cublas = ModuleType("cupy_backends.cuda.libs.cublas")
     cublas.CUBLAS_POINTER_MODE_HOST = 0
     cublas.mode = 1
+    cublas.CUBLAS_DEFAULT_MATH, cublas.math = 0, 3  # as if a user had set TF32
+    cublas.getMathMode = lambda handle: cublas.math
+    cublas.setMathMode = lambda handle, mode: setattr(cublas, "math", mode)
     cublas.getPointerMode = lambda handle: cublas.mode
     cublas.setPointerMode = lambda handle, mode: setattr(cublas, "mode", mode)
 
@@ -184,7 +187,7 @@ def fake_cublas():
 
     def gemm_of(dtype):
         def gemm(handle, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, batch):
-            assert cublas.mode == 0
+            assert cublas.mode == cublas.math == 0
             assert lda >= (k if ta else m)
             assert ldb >= (n if tb else k)
             scale, keep = (at(address, dtype, (1, 1, 1), (0, 1))[0, 0, 0] for address in (alpha, beta))

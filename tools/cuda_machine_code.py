@@ -13,8 +13,8 @@ from pathlib import Path
 
 THREADS = 256  # of a block, in every launch but those of few threads
 # what a multiprocessor has: registers, threads, bytes of shared memory (of which each block takes 1 KiB for itself)
-REGISTERS, MOST_THREADS = 65536, {75: 1024, 80: 2048, 90: 2048, 100: 2048}
-SHARED = {75: 64 << 10, 80: 164 << 10, 90: 228 << 10, 100: 228 << 10}
+REGISTERS, MOST_THREADS = 65536, {75: 1024, 80: 2048, 86: 1536, 89: 1536, 90: 2048, 100: 2048}
+SHARED = {75: 64 << 10, 80: 164 << 10, 86: 100 << 10, 89: 100 << 10, 90: 228 << 10, 100: 228 << 10}
 _FRAME_SIZE, _REGISTER_COUNT = 0x11, 0x2F  # entries of the section .nv.info: function and number
 _FLOAT = ("FFMA", "DFMA", "HMMA", "HFMA2")
 

@@ -1,10 +1,11 @@
-"""The steps of first_run.sh that are Python: bring_up, warm, exact, cases, worst RESULTS, sweep, large."""
+"""The steps of first_run.sh that are Python: bring_up, warm, exact, tall, cases, worst RESULTS, sweep, large."""
 
 import csv
 import multiprocessing
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import cupy
@@ -42,6 +43,8 @@ TILES = (
     Case("depthwise", "depthwise_conv2d", (2, 19, 17, 64), (3, 3, 64, 1), 1, "SAME", bias=True),
     Case("multiplier", "depthwise_conv2d", (2, 16, 15, 24), (5, 5, 24, 2), 2, "SAME"),
 )
+# for tiles of 256 x 128, more than one of them in each kind of call
+TALL = (Case("256 rows", "conv2d", (3, 20, 19, 136), (3, 3, 136, 264), 1, "SAME", bias=True),)
 # batch, size, channels: few tiles to many
 LAYERS = ((1, 7, 512, 512), (1, 14, 256, 256), (8, 28, 128, 128), (8, 56, 256, 256))
 PIPELINED = "pipelined_gemm_float32", "pipelined_gemm_tf32"
@@ -51,6 +54,7 @@ SIZES = {  # where: the name, what is tried, and for which rungs
     "blocks that share a depth": (gemm, "ENOUGH_BLOCKS", (132, 264, 528), GEMMS),
     "the least depth of a block": (gemm, "_SHORTEST", (128, 256, 512), GEMMS),
     "bytes of Winograd's blocks": (winograd, "_BLOCK_BYTES", (16 << 20, 64 << 20, 256 << 20), ["winograd2"]),
+    "cards with tiles of 128 rows": (gemm, "_SHORT_ON", ((90,), ()), ("pipelined_gemm", PIPELINED[1])),
     "tile": (wgmma, "TILES", [(tile,) for tile in wgmma.TILES], ["wgmma_gemm", "wgmma_gemm_tf32"]),
 }
 
@@ -74,12 +78,17 @@ def kernels(arch):
     for dtype in ("float32", "float16", "bfloat16", "float64", "int64"):
         for case in (*small, *TILES):
             calls |= {(p.call.kind, p.call.geometry, dtype) for p in case.problems(dtype, "integers")}
+    return kernels_of(calls, [rung.name for rung in ladder.ALGORITHMS], arch)
+
+
+def kernels_of(calls, names, arch):
+    """Return the kernels of some rungs for calls, each a kind, a geometry and a dtype."""
     found = {}
-    for kind, geometry, dtype in calls:
-        for rung in ladder.ALGORITHMS:
-            if rung.fits(kind, dtype, geometry) and not ladder.lacks(rung.name, dtype, arch):
-                laid_out = ladder.schedule(kind, geometry, dtype, rung.name, None, False, False, arch)
-                found |= {step.kernel: None for step in laid_out.steps if isinstance(step, Launch)}
+    for (kind, geometry, dtype), rung in product(calls, ladder.ALGORITHMS):
+        is_asked = rung.name in names and not ladder.lacks(rung.name, dtype, arch)
+        if is_asked and rung.fits(kind, dtype, geometry):
+            laid_out = ladder.schedule(kind, geometry, dtype, rung.name, None, False, False, arch)
+            found |= {step.kernel: None for step in laid_out.steps if isinstance(step, Launch)}
     return list(found)
 
 
@@ -124,6 +133,25 @@ def exact(rungs="", dtypes="float32,float16,bfloat16,float64", table=TILES):
     print(f"{wrong} of {count} results differ from the exact sum", flush=True)
     assert count
     assert not wrong
+
+
+def tall(dtypes="float16,bfloat16,float32", table=TALL, layers=LAYERS, pool=None, ballast=gpu.BALLAST):
+    """Tiles of 256 rows, which a Hopper card does not choose: exact sums first, then times beside 128 rows."""
+    names, before = ("pipelined_gemm", "pipelined_gemm_tf32"), (gemm._SHORT_ON, gemm.MULTIPROCESSORS)
+    gemm._SHORT_ON, gemm.MULTIPROCESSORS = (), 1
+    calls = {
+        (p.call.kind, p.call.geometry, dtype)
+        for dtype in dtypes.split(",")
+        for case in table
+        for p in case.problems(dtype, "integers")
+    }
+    wanted = kernels_of(calls, names, compiling.architecture(0))
+    assert any("TILE_ROWS=256" in kernel.defines for kernel in wanted)
+    warm(wanted, pool)
+    exact(",".join(names), dtypes, table)
+    gemm._SHORT_ON, gemm.MULTIPROCESSORS = before
+    name = "cards with tiles of 128 rows"
+    sweep(layers, 5, {name: SIZES[name]}, ballast)
 
 
 def cases(dtypes=("float32", "float16"), table=SMALL):
@@ -171,7 +199,7 @@ def sweep(layers=LAYERS, rounds=5, sizes=SIZES, ballast=gpu.BALLAST):
         shapes = (batch, size, size, depth), (3, 3, depth, width)
         for what, (module, name, values, algorithms) in sizes.items():
             for algorithm in algorithms:
-                dtype = "float16" if algorithm == "wgmma_gemm" else "float32"
+                dtype = "float16" if algorithm in ("wgmma_gemm", "pipelined_gemm") else "float32"
                 x, w = (cupy.ones(shape, dtype) for shape in shapes)
                 before, times = getattr(module, name), []
                 for value in values:

@@ -4,8 +4,9 @@
 #     sh tools/first_run.sh [STEP ...]       in the project's folder; all steps without arguments
 #     sh tools/first_run.sh first            about 4 minutes: are the kernels right, and how fast are some layers
 #     sh tools/first_run.sh second           about 6 minutes: the numbers for the page
+#     sh tools/first_run.sh untried          about 2 minutes: what has run on no card yet
 #
-# Nothing is downloaded. Each step takes at most ten minutes (STEP_SECONDS), those of first and second less, and
+# Nothing is downloaded. Each step takes at most ten minutes (STEP_SECONDS), those of first, second and untried less, and
 # writes OUT/STEP.log; OUT is first-run by default. What is not installed is skipped by name. PYTHON is the
 # interpreter that has CuPy, and PyTorch for the race. The exit status is 1 if a step failed.
 
@@ -55,17 +56,27 @@ within() { # within SECONDS STEP NEEDS COMMAND ...: a step of first or second
 
 FAST=pipelined_gemm,pipelined_gemm_tf32,pipelined_gemm_float32,im2col,winograd2,depthwise,wgmma_gemm,wgmma_gemm_tf32
 DECISIVE='1x1 64-256@56,3x3 64-64@56,3x3 256-256@14,VGG 3x3 256-256@56'
+# pytest may be older there than pyproject.toml asks for
+TESTS="$PYTHON -m pytest -q -m gpu -p no:cacheprovider -o minversion=7 -o addopts=--import-mode=importlib -p no:benchmark
+    -W ignore::pytest.PytestConfigWarning"
+GRADIENTS='3x3 256-256@14,VGG 3x3 256-256@56,VGG 3x3 512-512@28'
 case $STEPS in
 first) # what proves most comes first; a step that fails does not stop the others
     within 20 card "" nvidia-smi --query-gpu=name,clocks.sm,clocks.mem,temperature.gpu --format=csv
     within 60 warm "" $HERE warm
     within 60 exact "" $HERE exact
-    # pytest may be older there than pyproject.toml asks for
-    within 90 tests "" $PYTHON -m pytest -q -n 8 -m gpu --maxfail 5 -p no:cacheprovider -o minversion=7 \
-        -o addopts=--import-mode=importlib -p no:benchmark -W ignore::pytest.PytestConfigWarning \
-        tests/backends/test_cupy.py tests/backends/test_cupy_cards.py
+    within 90 tests "" $TESTS -n 8 --maxfail 5 tests/backends/test_cupy.py tests/backends/test_cupy_cards.py
     within 60 memcheck "compute-sanitizer" compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 1 $HERE exact $FAST float32,float16
     within 85 race "" $RACE --ops forward --batch 8 --rounds 8 --algorithms --layers "$DECISIVE" --seconds 60 --output "$OUT/race"
+    exit $failed
+    ;;
+untried) # the filter gradient of winograd2, NaNs that TF32 may lose, and pipelined_gemm's tiles of 256 rows
+    within 5 card "" nvidia-smi --query-gpu=name,clocks.sm,clocks.mem,temperature.gpu --format=csv
+    within 28 exact "" $HERE exact winograd2 float32,float16
+    within 22 nans "" $TESTS tests/backends/test_cupy.py -k no_nan_is_lost
+    within 35 tall "" $HERE tall
+    within 28 race "" $RACE --ops filter_gradient --modes float32 --batch 8 --rounds 5 --algorithms --layers "$GRADIENTS" \
+        --seconds 20 --output "$OUT/untried"
     exit $failed
     ;;
 second)

@@ -124,17 +124,19 @@ def pack(
     """Choose the algorithm once, copy the filter to the GPU and transform it there, for many calls."""
     cupy = import_module("cupy")
     with _device_of(cupy, w):
+        kept: dict[str, Any] = {}
         if geometry.rank == 3:
-            chosen = _of_volume(kind, geometry, w, algorithm, precision)
-            return PackedFilters(_on_device(cupy, "w", w), chosen)
-        if geometry.rank == 1:
-            geometry, w = flat_geometry(kind, geometry), as_image(w, "filters")
-        job = _schedule(kind, geometry, w, algorithm, precision, False, False)
-        on_device = _on_device(cupy, "w", w)
-        kept = prepare(job, on_device, Device(cupy))
-        hold_borrowed()
+            chosen, on_device = _of_volume(kind, geometry, w, algorithm, precision), _on_device(cupy, "w", w)
+        else:
+            if geometry.rank == 1:
+                geometry, w = flat_geometry(kind, geometry), as_image(w, "filters")
+            job = _schedule(kind, geometry, w, algorithm, precision, False, False)
+            chosen, on_device = job.algorithm, _on_device(cupy, "w", w)
+            kept = prepare(job, on_device, Device(cupy))
+            hold_borrowed()
+        cupy.cuda.get_current_stream().synchronize()  # the calls may come on other streams
     numbers = max(kept.values(), key=lambda array: array.nbytes, default=None)
-    return PackedFilters(on_device, job.algorithm, numbers, kept=kept)
+    return PackedFilters(on_device, chosen, numbers, kept=kept)
 
 
 def prepare_kernel(
@@ -151,6 +153,8 @@ def prepare_kernel(
     """Return a function of two arrays on the current GPU that launches at once, or None.
 
     It returns a new array of ``result_shape``, or None for arrays that have to be copied or arranged first.
+    A CUDA graph would not help: it holds the addresses of the arrays, its scratch and the tensor maps, and
+    all of its nodes, one to three launches here, would have to be reset for each call.
     """
     if geometry.rank != 2:
         return None

@@ -1,6 +1,7 @@
 """The GPU's kernels, thread by thread on the host: the same .cu files and the same launches, judged by the bounds."""
 
 import ctypes
+import dataclasses
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv import backends
-from teachconv.backends.cuda import gemm, im2col, job, ladder, sources, winograd
+from teachconv.backends.cuda import gemm, im2col, job, ladder, launches, sources, winograd
 from teachconv.core.geometry import conv2d_geometry
 from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, KINDS
 from teachconv.data.seeded import make_array
@@ -187,6 +188,70 @@ def test_large_tiles_are_used(name, kernel_folder, small_blocks):
     want = tc.conv2d(x, w, padding="SAME", backend="numpy")
     got = tc.conv2d(x, w, padding="SAME", backend=host_backend(Host(kernel_folder)), algorithm=name)
     assert np.array_equal(got, want)
+
+
+# of pipelined_gemm with tiles of 256 x 128: more than one tile and two warps across; bias or strides; one share or several
+TALL = {
+    "one share": conv2d_geometry((3, 19, 17, 32), (3, 2, 16, 272), 2, "SAME"),
+    "shares": conv2d_geometry((2, 13, 12, 136), (3, 3, 136, 136), 1, "SAME"),
+}
+
+
+def tall(kind, name, dtype, data="integers", reverse=False, *, folder, mistake=None):
+    """What a call gives by tiles of 256 rows, and what numpy gives."""
+    g = TALL[name]
+    first, second = (make_array(g.shape_of(role), dtype, data, role) for role in (kind.first, kind.second))
+    work = job.Job(kind, g, dtype, None, 0)
+    gemm.pipelined_gemm(work, ("TF32",) if dtype == "float32" else (), 256)
+    result = np.full(g.shape_of(kind.result), 7, dtype)
+    arrays = {"first": first, "second": second, "result": result}
+    launches.execute(work.finish("pipelined_gemm", ""), arrays, Host(folder, reverse, mistake))
+    options = {"algorithm": None, "precision": None}
+    return result, getattr(backends.get("numpy"), kind.name)(first, second, g, **options)
+
+
+@pytest.mark.parametrize("reverse", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dtype", mostly_slow(["float16", "bfloat16", "float32"], "float16", "float32"))
+@pytest.mark.parametrize("name", TALL)
+def test_tiles_of_256_rows(name, dtype, reverse, kernel_folder):
+    """Exact on small integers; infinities and NaNs are where IEEE arithmetic puts them."""
+    for kind in KINDS if name == "shares" else (FORWARD,):
+        assert np.array_equal(*tall(kind, name, dtype, reverse=reverse, folder=kernel_folder)), kind
+    got, want = tall(FORWARD, "one share", dtype, "nonfinite", reverse, folder=kernel_folder)
+    for test in (np.isnan, np.isposinf, np.isneginf):
+        assert np.array_equal(test(got), test(want))
+        assert 0 < test(got).sum() < got.size
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "old", "new"),
+    [
+        (FORWARD, "float16", "(Engine::row(i) - part) * PITCH", "Engine::row(i) % 64 * PITCH"),
+        (FORWARD, "float16", "tile.row_at(part + row)", "tile.row_at(row)"),
+        (FORWARD, "float16", "stage ? stage - SIZE :", "stage ? stage :"),
+        (FILTER_GRADIENT, "float32", "j / 8 * 32 + line * 4 + j / 2 % 4", "line * 4 + j / 2"),
+    ],
+    ids=["the second part over the first", "stored twice", "a stale stage", "columns by fours"],
+)
+def test_a_mistake_in_tiles_of_256_rows_is_found(kind, dtype, old, new, kernel_folder):
+    mistake = broken("pipelined_gemm.cu", old, new)
+    assert not np.array_equal(*tall(kind, "shares", dtype, folder=kernel_folder, mistake=mistake))
+
+
+def test_tiles_of_256_rows_are_for_large_layers_on_other_cards_than_hoppers():
+    """There 128 rows were measured, and wgmma_gemm is the usual one."""
+
+    def rows(arch, dtype="float16", precision=None, kind=FORWARD, size=56, channels=256):
+        g = conv2d_geometry((8, size, size, channels), (3, 3, channels, channels), 1, "SAME")
+        name = "pipelined_gemm_tf32" if precision == "tf32" else "pipelined_gemm"
+        scheduled = ladder.schedule(kind, g, dtype, name, precision, False, False, arch)
+        return [define for define in scheduled.steps[0].kernel.defines if "ROWS" in define]
+
+    for kind in KINDS:
+        for arch in (80, 86, 89, 100, 120):
+            assert rows(arch, kind=kind) == rows(arch, "float32", "tf32", kind) == ["TILE_ROWS=256"]
+        assert rows(90, kind=kind) == rows(80, kind=kind, channels=64) == ["TILE_ROWS=128"]
+    assert rows(80, size=14) == ["TILE_ROWS=128"]
 
 
 def test_the_taps_that_read_a_phase(kernel_folder):
@@ -404,6 +469,70 @@ def test_winograd_filter_gradient(case, winograd_dw):
         if dtype == "float32":
             assert (np.abs(got - want) <= bounds.winograd2(FILTER_GRADIENT, x, dy, g, dtype)).all(), data
         assert (got[want == 0] == 0).all()  # such as taps that read padding alone
+
+
+def test_each_step_of_winograds_filter_gradient_is_needed(kernel_folder, winograd_dw):
+    """Blocks of slices: a step left out, or sums of a block that replace those before it, give something else."""
+    g = conv2d_geometry((2, 9, 11, 4), (3, 3, 4, 4))
+    x, dy = (
+        make_array(s, "float32", "integers", role)
+        for s, role in ((g.input_shape, "x"), (g.output_shape, "dy"))
+    )
+    want = winograd_dw(g, x, dy, 1 << 13, 3)
+    whole = ladder.schedule(FILTER_GRADIENT, g, "float32", "winograd2", None, False, False)
+    assert len(whole.steps) == 3 * 3 + 1
+
+    def gives(*steps):
+        result = np.full(g.filters_shape, np.nan, "float32")
+        arrays = {"first": x, "second": dy, "result": result}
+        launches.execute(dataclasses.replace(whole, steps=steps), arrays, Host(kernel_folder))
+        return result
+
+    assert np.array_equal(gives(*whole.steps), want)
+    assert not np.array_equal(
+        gives(
+            *(
+                dataclasses.replace(s, accumulate=False) if hasattr(s, "accumulate") else s
+                for s in whole.steps
+            )
+        ),
+        want,
+    )
+    for i in range(len(whole.steps)):
+        assert not np.array_equal(gives(*whole.steps[:i], *whole.steps[i + 1 :]), want), i
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(Index)e * slices + slice)", "(Index)e * slices)"),
+        ("const Index tile = first_tile + cell / channels;", "const Index tile = cell / channels;"),
+        ("    d[3 * step] = -d1;", "    d[3 * step] = d1;"),
+        ("narrow(reached ? dw[tap] : (Sum)0)", "narrow(dw[tap])"),
+        ("is_unfit(x_marks) || is_unfit(dy_marks)", "false"),
+    ],
+    ids=["one slice for all", "the first block again", "a sign", "a tap that reads padding alone", "marks"],
+)
+def test_a_mistake_in_winograds_filter_gradient_is_found(old, new, kernel_folder, winograd_dw):
+    """By the exact sum, the same pixels with an infinity, and taps that read padding alone."""
+    mistake, wrong = broken("winograd.cu", old, new), 0
+    for shape, padding, data in (
+        ((2, 9, 11, 4), "VALID", "integers"),
+        ((2, 2, 2, 4), ((2, 0), (0, 2)), "normal"),
+        ((1, 6, 6, 4), "SAME", "infinite"),
+    ):
+        g = conv2d_geometry(shape, (3, 3, 4, 4), 1, padding)
+        x, dy = (
+            make_array(g.shape_of(role), "float32", data.replace("infinite", "integers"), role)
+            for role in ("input", "output")
+        )
+        if data == "infinite":
+            x[0, 2, 3, 1] = np.inf
+        want = winograd_dw(g, x, dy, 1 << 13, 3)
+        host = host_backend(Host(kernel_folder, False, mistake))
+        got = host.conv2d_backprop_filter(x, dy, g, algorithm="winograd2", precision=None)
+        wrong += not np.array_equal(got, want, equal_nan=True)
+    assert wrong
 
 
 @pytest.mark.parametrize("number", [np.inf, np.nan, 1e30, 1e-30])

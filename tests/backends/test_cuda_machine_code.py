@@ -81,15 +81,18 @@ def test_every_variant_fits_and_spills_nothing(file, arch, nvrtc):
             assert taken.shared <= 48 << 10, case
 
 
-def shared_of(kind, dtype, cols):
-    """The shared memory that the launches of pipelined_gemm ask for, with 64 or 128 columns in a tile."""
-    job = Job(kind, tc.conv2d_geometry((8, 28, 28, cols), (3, 3, cols, cols)), dtype, None, 0)
-    gemm.pipelined_gemm(job)
-    assert f"TILE_COLS={cols}" in job.steps[0].kernel.defines
+def shared_of(dtype, defines):
+    """The shared memory that the launches of pipelined_gemm ask for, with a size of tile."""
+    rows, cols = (int(define.split("=")[1]) for define in defines[1:3])
+    g = tc.conv2d_geometry((8, 28, 28, cols), (3, 3, cols, cols))
+    job = Job(KINDS[defines[0]], g, dtype, None, 0)
+    gemm.pipelined_gemm(job, defines[3:], rows)
+    assert job.steps[0].kernel.defines == defines
     return job.steps[0].shared
 
 
 PIPELINED = [entry[1:] for entry in compiled.ALL if entry[0] == "pipelined_gemm.cu"]
+TALL = [entry for entry in PIPELINED if "TILE_ROWS=256" in entry[1]]
 ON_TENSOR_CORES = [entry for entry in PIPELINED if entry[0] != "float32" or "TF32" in entry[1]]
 
 
@@ -99,13 +102,23 @@ def names(value):
 
 
 @pytest.mark.parametrize("arch", with_archs([80, 90, 100]))
-@pytest.mark.parametrize(("dtype", "defines"), PIPELINED, ids=names)
+@pytest.mark.parametrize(("dtype", "defines"), [entry for entry in PIPELINED if entry not in TALL], ids=names)
 def test_two_blocks_of_pipelined_gemm_share_a_multiprocessor(dtype, defines, arch, nvrtc):
     """By the registers of their threads and by their shared memory, dynamic and static."""
     taken = machine.resources(binary(nvrtc, "pipelined_gemm.cu", dtype, defines, arch))["pipelined_gemm"]
     assert taken.registers <= 128
-    shared = taken.shared + shared_of(KINDS[defines[0]], dtype, int(defines[2].removeprefix("TILE_COLS=")))
+    shared = taken.shared + shared_of(dtype, defines)
     assert machine.blocks_per_multiprocessor(arch, taken.registers, shared) == 2
+
+
+@pytest.mark.parametrize("arch", [80, 86, 89, 90])
+@pytest.mark.parametrize(("dtype", "defines"), TALL, ids=names)
+def test_a_block_with_256_rows_fits_on_every_card(dtype, defines, arch, nvrtc):
+    """Also on cards with 99 KiB for a block; its 128 sums a thread stay in registers."""
+    taken = machine.resources(binary(nvrtc, "pipelined_gemm.cu", dtype, defines, arch))["pipelined_gemm"]
+    assert (taken.stack, taken.registers <= 255) == (0, True)
+    shared = taken.shared + shared_of(dtype, defines)
+    assert machine.blocks_per_multiprocessor(arch, taken.registers, shared) == 1
 
 
 def test_the_budgets_below_are_for_all_tiles_that_are_chosen():
@@ -115,12 +128,12 @@ def test_the_budgets_below_are_for_all_tiles_that_are_chosen():
         ("pipelined_gemm_float32", ("float32",)),
     ):
         for channels in range(8, 520, 8):
-            for size in (1, 7, 56):
+            for size in (1, 7, 112):
                 g = tc.conv2d_geometry((2, size, size, channels), (3, 3, channels, 520 - channels), 1, "SAME")
-                for kind in KINDS.values():
-                    for dtype in dtypes:
-                        step = ladder.schedule(kind, g, dtype, algorithm, None, False, False).steps[0]
-                        chosen.add((dtype, step.kernel.defines))
+                for kind, dtype, arch in product(KINDS.values(), dtypes, (80, 90)):
+                    step = ladder.schedule(kind, g, dtype, algorithm, None, False, False, arch).steps[0]
+                    assert arch == 80 or "TILE_ROWS=128" in step.kernel.defines
+                    chosen.add((dtype, step.kernel.defines))
     assert chosen == {variant for variant in PIPELINED if "TF32" not in variant[1]}
 
 
@@ -143,7 +156,7 @@ def test_pipelined_gemm_keeps_the_tensor_cores_busy(dtype, defines, arch, nvrtc)
     """On sm_80 a scheduler issues 8 instructions while its tensor core works on one HMMA."""
     cubin = binary(nvrtc, "pipelined_gemm.cu", dtype, defines, arch)
     loop = machine.main_loop(nvrtc.text(cubin), "pipelined_gemm")
-    assert loop.counts["HMMA"] == 32
+    assert loop.counts["HMMA"] == (64 if (dtype, defines) in TALL else 32)
     assert loop.macs == (1024 if "TF32" in defines else 2048)
     assert loop.instructions <= 8 * loop.counts["HMMA"]
     assert set(loop.loads) == {16}
@@ -155,7 +168,8 @@ def test_pipelined_gemm_stores_16_bytes(dtype, defines, nvrtc):
     """Beside two stores of its own for a cell that is computed again and its count, and what is said below."""
     stores = re.findall(r"STG\.E\S*", nvrtc.text(binary(nvrtc, "pipelined_gemm.cu", dtype, defines, 90)))
     wide = stores.count("STG.E.128")
-    sums = 128 * int(defines[2].removeprefix("TILE_COLS=")) // machine.THREADS  # of a thread
+    rows, cols = (int(define.split("=")[1]) for define in defines[1:3])
+    sums = rows * cols // machine.THREADS  # of a thread
     if defines[0] == "KIND=FilterGradient" and "TF32" in defines:  # no register is left for more
         assert (wide, len(stores) - wide) == (0, 2 * sums + 2)
     elif (dtype, defines) in ON_TENSOR_CORES:

@@ -9,7 +9,7 @@ from cuda_host import COMPILER, Host, host_backend
 from cuda_races import RaceError, Racer, has_thread_sanitizer
 
 from teachconv.backends import get
-from teachconv.backends.cuda import ladder, sources
+from teachconv.backends.cuda import gemm, ladder, sources
 from teachconv.core.geometry import conv2d_geometry
 from teachconv.core.kinds import FILTER_GRADIENT, FORWARD
 from teachconv.data.seeded import make_array
@@ -43,6 +43,7 @@ MORE = [
     ("pipelined_gemm_float32", "float32", WIDE),
     ("pipelined_gemm_tf32", "float32", WIDE),
 ]
+TALL = [run for run in MORE if run[2] is WIDE and run[0] != "pipelined_gemm_float32"]
 
 
 def run(machine, kind, algorithm, dtype, g):
@@ -72,6 +73,16 @@ def run(machine, kind, algorithm, dtype, g):
 def test_no_two_threads_race(name, dtype, g, reverse, kernel_folder):
     for kind in next(one.kinds for one in ladder.ALGORITHMS if one.name == name):
         assert run(Racer(kernel_folder, reverse), kind, name, dtype, g)
+
+
+@pytest.mark.parametrize(("name", "dtype", "g"), TALL, ids=["halves", "tf32"])
+def test_nor_where_tiles_have_256_rows(name, dtype, g, kernel_folder, monkeypatch):
+    monkeypatch.setattr(gemm, "MULTIPROCESSORS", 1)
+    monkeypatch.setattr(gemm, "_SHORT_ON", ())
+    ladder.schedule.cache_clear()
+    machine = Racer(kernel_folder)
+    assert all(run(machine, kind, name, dtype, g) for kind in (FORWARD, FILTER_GRADIENT))
+    ladder.schedule.cache_clear()
 
 
 def places():

@@ -60,6 +60,21 @@ def test_cases_keep_their_bounds(cupy, dtype):
     assert not [row for row in rows if row.passed is False]
 
 
+@pytest.mark.parametrize("bits", [0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001, 0x7FC00000, 0x7F800000])
+def test_no_nan_is_lost_in_tf32(cupy, bits):
+    """0x7fffffff is the NaN that a GPU's own arithmetic makes; half a unit more, and it were finite."""
+    x, w = arrays((1, 7, 7, 16), (3, 3, 16, 16))
+    x.view(np.uint32)[0, 1, 1, 5] = bits
+    want, ran = tc.conv2d(x, w, padding="SAME", backend="reference"), []
+    for rung in ladder.ALGORITHMS:
+        if rung.error == "tf32" and not cupy_backend.lacks(rung.name, "float32", x):
+            how = {"algorithm": rung.name, "precision": "tf32", "backend": "cupy"}
+            got = tc.conv2d(cupy.asarray(x), cupy.asarray(w), padding="SAME", **how).get()
+            assert np.array_equal(got, want, equal_nan=True), rung.name
+            ran.append(rung.name)
+    assert ran
+
+
 @pytest.mark.parametrize("case", CASES[::4], ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
 def test_device_arrays_stay_on_the_device(cupy, case):
     for problem in case.problems("float32", "integers"):

@@ -11,11 +11,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from cuda_host import FLAGS, Host, host_backend
 
-from teachconv.backends.cuda import ladder, sources
+from teachconv.backends.cuda import gemm, ladder, sources
 from teachconv.running.dispatch import run_canonical
 from teachconv.verification.cases import Case, find_cases
 
-EIGHTS = Case("eights", "conv2d", (1, 9, 8, 16), (3, 3, 16, 24), 2, "SAME")  # for pipelined_gemm
+# for pipelined_gemm, by tiles of 128 x 64 and, once they are allowed, 256 x 128
+EIGHTS = (
+    Case("eights", "conv2d", (1, 9, 8, 16), (3, 3, 16, 24), 2, "SAME"),
+    Case("many eights", "conv2d", (1, 9, 8, 72), (3, 3, 72, 136), 1, "SAME"),
+)
 
 
 def main():
@@ -35,7 +39,8 @@ def main():
     )
     module = host_backend(host)
     small = find_cases("small")
-    for dtype, cases in (("float32", (EIGHTS, *small[1::4])), ("float16", (EIGHTS, *small[4::24]))):
+    gemm._SHORT_ON, gemm.MULTIPROCESSORS = (), 1
+    for dtype, cases in (("float32", (*EIGHTS, *small[1::4])), ("float16", (*EIGHTS, *small[4::24]))):
         for case in cases if dtype == "float32" or not mistake else ():
             for problem in case.problems(dtype):
                 call = problem.call

@@ -84,6 +84,21 @@ def test_a_result_that_is_not_the_exact_sum_is_said(first_run, capsys, monkeypat
     assert "direct float32 conv2d: eights: 960 of 960 cells differ\n1 of 3" in capsys.readouterr().out
 
 
+def test_tiles_of_256_rows_are_tried_where_they_are_not_chosen(first_run, capsys, monkeypatch):
+    monkeypatch.setattr(first_run.gemm, "MULTIPROCESSORS", 1)
+    case = first_run.Case("256 rows", "conv2d", (1, 7, 6, 72), (1, 1, 72, 72))
+    layers, pool = [(1, 4, 72, 72)], ThreadPoolExecutor(1)
+    first_run.tall("float16,float32", [case], layers, pool, 1 << 20)
+    kernels, verdict, *times = capsys.readouterr().out.splitlines()
+    assert kernels.startswith("6 kernels in ")
+    assert verdict == "0 of 6 results differ from the exact sum"
+    assert [re.sub(r"\d+ µs", "", line) for line in times] == [
+        f"1x4x4x72 {name}, cards with tiles of 128 rows: (90,): , (): "
+        for name in ("pipelined_gemm", "pipelined_gemm_tf32")
+    ]
+    assert first_run.gemm._SHORT_ON == (90,)
+
+
 @pytest.mark.skipif(not shutil.which("sh"), reason="needs a shell")
 def test_what_is_missing_is_skipped_by_name(tmp_path):
     """An interpreter without CuPy: every step says what it lacks, and none fails."""
@@ -136,7 +151,12 @@ def test_a_failing_step_is_said(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("sh"), reason="needs a shell")
 @pytest.mark.parametrize(
-    ("half", "steps"), [("first", "warm exact tests race"), ("second", "warm sweep forward")]
+    ("half", "steps"),
+    [
+        ("first", "warm exact tests race"),
+        ("second", "warm sweep forward"),
+        ("untried", "exact nans tall race"),
+    ],
 )
 def test_the_two_halves_of_a_lease(tmp_path, half, steps):
     """An interpreter that says what it is asked: each step runs with its own limit, the last line is shown."""

@@ -46,7 +46,8 @@ class Device:
     def matmul(self, left: Any, right: Any, out: Any, accumulate: bool) -> None:
         """Multiply stacks of matrices by cuBLAS, which takes transposed ones as they are.
 
-        CuPy's own matmul copies stacks, and rounds the factors to TF32 if CUPY_TF32 is set.
+        CuPy's own matmul copies stacks, and rounds the factors to TF32 if CUPY_TF32 is set. So does the math
+        mode that a user may have set on CuPy's handle: the default one rounds nothing.
         """
         cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
         count = out.shape[0]
@@ -64,14 +65,16 @@ class Device:
             c = [out.data.ptr, out.shape[2], out.shape[1] * out.shape[2]]
             if count == 1:  # without the distance to the next matrix
                 a, b, c = a[:2], b[:2], c[:2]
-            before = cublas.getPointerMode(handle)
+            before = cublas.getPointerMode(handle), cublas.getMathMode(handle)
             cublas.setPointerMode(handle, cublas.CUBLAS_POINTER_MODE_HOST)
+            cublas.setMathMode(handle, cublas.CUBLAS_DEFAULT_MATH)
             try:
                 scales = one.ctypes.data, keep.ctypes.data
                 # mark: multiply-add of im2col winograd2 winograd4 by cuBLAS
                 gemm(handle, first, second, *sizes, scales[0], *a, *b, scales[1], *c, *stack)
             finally:
-                cublas.setPointerMode(handle, before)
+                cublas.setPointerMode(handle, before[0])
+                cublas.setMathMode(handle, before[1])
             self._stop(stage, start)
 
     def copy(self, step: Copy, source: Any, out: Any) -> None:

@@ -6,9 +6,10 @@ import numpy as np
 
 from ...core.geometry import Conv2DGeometry
 from ...core.kinds import Kind
-from .job import ENOUGH_BLOCKS, Job
+from .job import ENOUGH_BLOCKS, MULTIPROCESSORS, Job
 
 _NARROW = 64  # the most columns for which pipelined_gemm's tiles have 64 of them
+_SHORT_ON = (90,)  # the cards on which pipelined_gemm's tiles have 128 rows: only these were measured
 _SHORTEST = 256  # the least depth of a block that shares its tile with others
 
 
@@ -33,14 +34,26 @@ def tensor_gemm(job: Job) -> None:
     _product(job, "tensor_gemm.cu", *_tile(job, 128))
 
 
-def pipelined_gemm(job: Job, defines: tuple[str, ...] = ()) -> None:
-    """Add the steps of pipelined_gemm; ``defines`` may have "TF32"."""
+def pipelined_gemm(job: Job, defines: tuple[str, ...] = (), rows: int = 0) -> None:
+    """Add the steps of pipelined_gemm.
+
+    Args:
+        job: the job.
+        defines: ("TF32",) to round float32 for tensor cores, else nothing.
+        rows: rows of a tile, 128 or 256; 0 to choose.
+    """
     # with offsets of 64 bits, the registers do not hold 128 columns
-    rows, cols = 128, 64 if job.is_wide or _sizes(job)[1] <= _NARROW else 128
+    cols = 64 if job.is_wide or _sizes(job)[1] <= _NARROW else 128
+    if not rows:
+        # a filter gradient's depth is always split
+        shares = _sizes(job)[3] // _SHORTEST if job.kind.sums_images else 1
+        fills_card = cols == 128 and _tiles(job, 256, cols) * shares >= MULTIPROCESSORS
+        on_tensor_cores = bool(defines) or job.dtype != "float32"
+        rows = 256 if fills_card and on_tensor_cores and job.arch not in _SHORT_ON else 128
     itemsize = np.dtype(np.uint16 if job.dtype == "bfloat16" else job.dtype).itemsize
     vector = 16 // itemsize
     # as STAGES and TILE_DEPTH in the source
-    stages, depth = (4, 4 * vector) if cols > 64 else (3, 8 * vector)
+    stages, depth = (4 if rows == 128 else 3, 4 * vector) if cols > 64 else (3, 8 * vector)
     # as `Layout` in the source: lines along the depth, or along the rows (columns)
     a_size = depth * (rows + 8) if job.kind.sums_images else rows * (depth + vector)
     b_size = cols * (depth + vector) if job.kind.scatters else depth * (cols + 8)

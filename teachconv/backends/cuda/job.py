@@ -35,6 +35,7 @@ class Job:
         dtype: the dtype's name.
         bias: the name of the bias among the call's arrays, or None.
         relu: 1 if the activation is relu, else 0.
+        arch: the card's compute capability, times ten.
         buffers: the scratch buffers so far, by name.
         steps: the steps so far.
         kept: the names of the buffers that a plan keeps, as in `Schedule`.
@@ -46,6 +47,7 @@ class Job:
     dtype: str
     bias: str | None
     relu: int
+    arch: int = 90
     buffers: dict[str, Buffer] = field(default_factory=dict)
     steps: list[Launch | Matmul] = field(default_factory=list)
     kept: tuple[str, ...] = ()
@@ -91,6 +93,9 @@ class Job:
         """Whether an array is so large that its offsets need 64 bits."""
         arrays = (self.g.input_shape, self.g.filters_shape, self.g.output_shape)
         sizes = [prod(shape) for shape in arrays]
+        # kernels step from a place in the padding, as far outside as a filter and the pads reach
+        rows, cols = (sum(axis.full_edges[1]) + axis.effective_filter for axis in self.g.axes)
+        sizes += [((n * h + rows) * w + cols) * depth for n, h, w, depth in (arrays[0], arrays[2])]
         sizes += [buffer.size for name, buffer in self.buffers.items() if name != "partial"]
         sizes.append(_CHUNK * self.g.out_channels)  # the last chunk of a product may end beyond its operand
         return max(sizes) >= _WIDE

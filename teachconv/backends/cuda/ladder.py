@@ -303,10 +303,12 @@ def choose(
             return fitting["pipelined_gemm"]  # mark: choice of pipelined_gemm
         if "tensor_gemm" in fitting:
             return fitting["tensor_gemm"]  # mark: choice of tensor_gemm
-        if "winograd2" in fitting and min(g.in_channels, g.out_channels) >= 32:
+        # no card has run its filter gradient yet: only on request
+        is_deep = not kind.sums_images and min(g.in_channels, g.out_channels) >= 32
+        if "winograd2" in fitting and is_deep:
             if precision == "fast" and "winograd4" in fitting:
                 return fitting["winograd4"]  # mark: choice of winograd4
-            if winograd2_pays(kind, g) or (not kind.sums_images and "pipelined_gemm_float32" not in fitting):
+            if winograd2_pays(g) or "pipelined_gemm_float32" not in fitting:
                 return fitting["winograd2"]  # mark: choice of winograd2
     if kind.gathers and dtype not in _HALVES and g.in_channels < _SHARED and is_one_product(g):
         return fitting["im2col"]  # mark: choice of im2col
@@ -349,7 +351,7 @@ def schedule(
     if algorithm and (reason := lacks(algorithm, dtype, arch)):
         raise ArgumentError(f"algorithm {brief(algorithm)} needs {reason}: use algorithm='implicit_gemm'")
     chosen, why = (algorithm, "requested") if algorithm else choose(kind, geometry, dtype, precision, arch)
-    job = Job(kind, geometry, dtype, "bias" if bias else None, int(relu))
+    job = Job(kind, geometry, dtype, "bias" if bias else None, int(relu), arch)
     _NAMED[chosen].build(job)
     return job.finish(chosen, why)
 

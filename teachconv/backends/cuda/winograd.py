@@ -7,7 +7,6 @@ from math import prod
 import numpy as np
 
 from ...core.geometry import Conv2DGeometry
-from ...core.kinds import Kind
 from .job import ENOUGH_BLOCKS, Job
 from .launches import Argument, Matmul, Matrix
 
@@ -19,20 +18,15 @@ _EDGE = 128  # cells of a tile of cuBLAS along an axis: a product has a block fo
 _SHORTEST = 128  # tiles of a slice, at least: its sums are written and read once more
 
 
-def winograd2_pays(kind: Kind, g: Conv2DGeometry) -> bool:
+def winograd2_pays(g: Conv2DGeometry) -> bool:
     """Return whether F(2x2, 3x3) saves more than its transformed tiles cost to write and read.
 
     For every tile of 2 x 2 outputs it saves 20 * in * out multiply-adds, and moves 16 * (in + out) numbers to
     memory and back. With 64 channels in and out both take an H100 as long; with fewer the traffic takes
-    longer, unless all tiles fit into a block. So one number moved takes as long as 20 multiply-adds.
-
-    A filter gradient pays if it saves more than 20 multiply-adds for each number moved: besides the tiles it
-    moves the 16 * in * out sums of the products, and it fills odd sizes up to whole tiles.
+    longer, unless all tiles fit into a block.
     """
     channels, pairs = g.in_channels + g.out_channels, g.in_channels * g.out_channels
     tiles = g.batch * prod(-(-size // 2) for size in g.output_shape[1:3])
-    if kind.sums_images:
-        return (9 * prod(g.output_shape[:3]) - 16 * tiles) * pairs > 20 * 32 * (tiles * channels + pairs)
     return pairs > 32 * channels or 16 * 4 * tiles * channels <= _BLOCK_BYTES
 
 
