@@ -59,7 +59,7 @@ _OF_CALL: dict[str, tuple[int, ...]] = {
 _ALL = _OF_CALL | {f"{axis} {name}": edges for axis in AXES for name, edges in _OF_AXIS.items()}
 _ALL["way"] = tuple(range(1, 32))  # in which the call is made; in no pair
 _EDGES = {name: np.array(edges) for name, edges in _ALL.items()}
-_SIZES = [len(edges) + 2 for edges in _EDGES.values()]  # and one for an axis that a call has not
+_SIZES = [len(edges) + 2 for edges in _EDGES.values()]  # and one for a missing axis
 _FIRST = np.cumsum([0, *_SIZES])  # the number of the first class of each property
 _PAIRS = list(combinations(range(len(_EDGES) - 1), 2))
 _STARS = [place for place, name in enumerate(_EDGES) if "*" in name and AXES[0] not in name]
@@ -86,7 +86,7 @@ CAUSAL = 3  # of the modes of padding
 
 
 def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: Numbers) -> dict[str, Any]:
-    """Return the numbers of legal calls among so many at random, each number as an array.
+    """Return the numbers of the legal ones of ``calls`` calls drawn at random, each number as an array.
 
     A number is as often between 2 and 4 as between 64 and 128, many are 1, and some lie around powers of two.
 
@@ -95,7 +95,7 @@ def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: N
         rank: over how many axes the calls are.
         calls: how many are drawn.
         most: the most multiply-adds of one.
-        fixed: numbers that all calls have, and "mode", how they are padded.
+        fixed: numbers that all calls have, and "mode" where all are padded in one way.
     """
     few = random.choice((1.0, 2.0, 4.0), calls)  # where this is large, many numbers are 1
 
@@ -195,15 +195,17 @@ class Known:
     def rare(self, found: np.ndarray, chance: float) -> Any:
         """Whether each call has a class that was refused and never taken; chance allows a few of these."""
         often = np.maximum(self.refused[found].max(axis=-1), 0) * (self.refused < 0).any()
-        return chance * often**2 > _SEVERAL**2  # many are drawn to find one
+        return chance * often**2 > _SEVERAL  # many are drawn to find one
 
     def new(self, found: np.ndarray) -> np.ndarray:
         """Return how much is new in each call, by its classes."""
         return self.worth[_cells(found)].sum(axis=-1)
 
     def learn(self, found: np.ndarray, took: bool) -> None:
-        """Note the classes of a call that was taken, or refused."""
-        self.refused[found] = -np.inf if took else self.refused[found] + 1
+        """Note the classes of a call that was taken, or refused; the reason is one that often was, if any."""
+        blamed = found[self.refused[found] >= _SEVERAL] if not took else found
+        blamed = blamed if blamed.size else found
+        self.refused[blamed] = -np.inf if took else self.refused[blamed] + 1
         self.worth[_cells(found)] /= 4 if took else 1
 
     def pairs(

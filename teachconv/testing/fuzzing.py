@@ -177,7 +177,7 @@ _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another p
 _DRAWS = 100
 _TRIES = 50  # draws until another kind of call has its turn
 
-_CANDIDATES = 32  # of which one is called
+_CANDIDATES = 6, 32  # of which one is called; of many it has rare numbers, of few usual ones
 _NEWEST = 8  # calls between those of other sources
 _WAYS = None, *WAYS
 # how arrays lie; large calls always as usual
@@ -455,7 +455,8 @@ def _calls(
         most = _QUICK if few else _LARGE if "large" in layer else source.choice((_QUICK, _MOST))
         for _ in range(3 if layer else _TRIES):  # of a layer all candidates are much alike
             rank = 1 if "causal" in layer else source.choice(ranks)
-            numbers = draw(random, rank, _CANDIDATES, most, of_layer(layer, rank) if layer else fixed)
+            some = of_layer(layer, rank) if layer else fixed
+            numbers = draw(random, rank, source.choice(_CANDIDATES), most, some)
             types = random.choice(rows, len(numbers["images"]))
             found = classes(numbers, types, _WAYS.index(way))
             new = known.new(found) * ~known.rare(found, source.random())
