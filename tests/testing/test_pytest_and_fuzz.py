@@ -1056,7 +1056,7 @@ def test_all_pairs_of_what_kernels_branch_on_are_asked():
         for of_one, of_other in itertools.product(values[one], values[other])
     ]
     assert len(possible) > 5000
-    assert sum(pair in asked for pair in possible) > 0.96 * len(possible)
+    assert sum(pair in asked for pair in possible) > 0.94 * len(possible)
 
 
 TOGETHER = {
