@@ -259,7 +259,8 @@ def study(students, teachers):
 
 def readable(page):
     """Return a page of docs/teach as plain Markdown whose links work in the folder `teachers`."""
-    text = re.sub(r"\n```\{(toctree|include)\}.*?```\n", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"\n```\{(toctree|include)\}.*?```\n", "", text, flags=re.DOTALL)
     text = re.sub(r'<a href="[^"]*">(.*?)</a>', r"\1 (in the documentation)", text, flags=re.DOTALL)
     return relinked(text, page)
 

@@ -1,4 +1,7 @@
-"""Lays the slides of the course out as a page, for those who look before they teach: docs/teach/slides.md includes it."""
+"""Lays the slides of the course out as a page, for those who look before they teach.
+
+docs/teach/slides.md includes it.
+"""
 
 import runpy
 import shutil
@@ -11,7 +14,7 @@ COURSE = HERE.parent / "course"
 def as_cards(text: str) -> str:
     r"""Return a lecture as Markdown for Sphinx: a heading, and a card for each slide without its notes.
 
-    >>> print(as_cards("# Convolution 1\n\nSizes\n\nNote: Hi.\n\n---\n\n## Why?\n\nA vote.\n\nNote: Because."))
+    >>> print(as_cards("# Convolution 1\n\nSizes\n\nNote: Hi.\n\n---\n\n## Why?\n\nA vote.\n\nNote: No."))
     ## Lecture 1: Sizes
     <BLANKLINE>
     `````{container} slides

@@ -137,13 +137,16 @@ def test_the_extra_installs_what_the_notebooks_import():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_leads_back_and_forth(path):
-    """Each names the one that it needs and the next one."""
+    """Each names the one that it needs, the next one, and pages that go further."""
     cells = read(path).cells
     links = [re.findall(r"\]\((\d\d_\w+\.ipynb)\)", cell.source) for cell in (cells[0], cells[-1])]
     before, after = [name for name in links[0] if name < path.name], path.name
     assert before or path == NOTEBOOKS[0]
     later = [one.name for one in NOTEBOOKS if one.name > after][:1] or [NOTEBOOKS[0].name]
     assert links[1] == later
+    further = re.findall(r"\]\((\.\./docs/[^)]*\.md)\)", cells[-1].source)
+    assert further
+    assert all((path.parent / page).is_file() for page in further)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # of the Jupyter stack
