@@ -260,7 +260,7 @@ def study(students, teachers):
 def readable(page):
     """Return a page of docs/teach as plain Markdown whose links work in the folder `teachers`."""
     text = page.read_text(encoding="utf-8")
-    text = re.sub(r"\n```\{(toctree|include)\}.*?```\n", "", text, flags=re.DOTALL)
+    text = re.sub(r"\n```\{(toctree|include)\}.*?```\n|\n\([\w-]+\)=", "", text, flags=re.DOTALL)
     text = re.sub(r'<a href="[^"]*">(.*?)</a>', r"\1 (in the documentation)", text, flags=re.DOTALL)
     return relinked(text, page)
 
