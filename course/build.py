@@ -200,7 +200,7 @@ SLIDES = """<!doctype html>
 """
 _SYMBOLS = {
     r"\lfloor": "⌊", r"\rfloor": "⌋", r"\lceil": "⌈", r"\rceil": "⌉", r"\text{padding}": "padding",
-    r"\dots": "…", r"\partial": "∂", r"\langle": "⟨", r"\rangle": "⟩", r"\le": "≤",
+    r"\ldots": "…", r"\partial": "∂", r"\langle": "⟨", r"\rangle": "⟩", r"\le": "≤",
     r"\sum": "Σ", r"\gamma_K": "γ<sub>K</sub>", r"|\text{error}|": "|error|",
     "^T": "ᵀ", "_1": "₁", "_2": "₂", "_0": "₀", "_o": "ₒ",
 }  # fmt: skip
@@ -259,8 +259,9 @@ def study(students, teachers):
 
 def readable(page):
     """Return a page of docs/teach as plain Markdown whose links work in the folder `teachers`."""
-    text = re.sub(r"\n```\{toctree\}.*?```\n", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"\n```\{(toctree|include)\}.*?```\n|\n\([\w-]+\)=", "", text, flags=re.DOTALL)
+    text = re.sub(r'<a href="[^"]*">(.*?)</a>', r"\1 (in the documentation)", text, flags=re.DOTALL)
     return relinked(text, page)
 
 
@@ -268,17 +269,17 @@ def relinked(text, page):
     """Return a text whose links work in the zip; for a page that is not in it there is its title."""
 
     def link(found):
-        words, target = found.groups()
-        if target.startswith("../learn/"):
+        words, target, place = found.groups(default="")
+        if target.endswith(".ipynb"):
             return f"[{words}](../students/notebooks/{Path(target).name})"
         title = title_of(page.parent / target)
         if "/" in target:
             return (
                 f"{words} (in the documentation: *{title}*)" if words else f"*{title}* in the documentation"
             )
-        return f"[{words or title}]({target})"
+        return f"[{words or title}]({target}{place})"
 
-    return re.sub(r"\[([^][]*)\]\(([^)]*\.md|\.\./learn/[^)]*)\)", link, text)
+    return re.sub(r"\[([^][]*)\]\(([^)#]*\.md|\.\./learn/[^)#]*\.ipynb)(#[^)]*)?\)", link, text)
 
 
 def title_of(page):
@@ -349,6 +350,7 @@ def main(target="dist/teachconv-course"):
     copy(ROOT / "examples", students / "examples", "kernels", "downstream")
     copy(HERE / "solutions", teachers / "solutions")
     shutil.copy(HERE / "graders.py", teachers / "solutions")
+    shutil.copy(HERE / "rubric.md", teachers)
     copy(ROOT / "notebooks" / "answers", teachers / "notebooks" / "answers")
     shown = slides(teachers / "slides")
     study(students, teachers / "study")

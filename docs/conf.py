@@ -11,6 +11,7 @@ from pathlib import Path
 from docutils import nodes
 from jupyter_cache import get_cache
 from jupyter_cache.cache.main import JupyterCacheBase
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx import addnodes
 from sphinx.util.inspect import TypeAliasForwardRef
 
@@ -23,6 +24,7 @@ import dialect_map
 import error_index
 import explorer_examples
 import finding
+import lectures
 import lite
 import notebook_copies
 import public_names
@@ -35,6 +37,7 @@ code_size.write(HERE / "_generated")  # included by how_the_pieces_fit.md
 dialect_map.write()
 error_index.write()
 explorer_examples.write(HERE / "_generated")  # embedded by index.md and explorer.md
+lectures.write(HERE / "_generated")  # included by teach/slides.md
 recorded_runs.write(HERE / "_generated")  # included by explanation/
 notebook_copies.write(HERE / "learn")
 # To host Pyodide oneself, change this line or set the variable. The kernel in pyproject.toml goes with 0.27.
@@ -66,6 +69,7 @@ def fingerprint():
 
 project = "teachconv"
 author = "the teachconv authors"
+copyright = author
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive"]
@@ -110,6 +114,7 @@ suppress_warnings = ["mystnb.unknown_mime_type"]
 # words that the search ignores: they say nothing about the subject
 STOP_WORDS = """a an and are as at be by can for from i in is it my not of on or so that the this through to
 was with you"""
+LONG = 24  # lines of source that stand open on a page
 copybutton_exclude = ".linenos, .gp, .go"
 
 
@@ -124,6 +129,7 @@ def setup(app):
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("object-description-transform", tidy_fields, priority=600)  # after the types are added
     app.connect("doctree-read", leave_builtins)
+    app.connect("doctree-read", fold_long_sources)
     app.connect("missing-reference", look_further_out)
     app.connect("html-page-context", lite.lead_there)
     app.connect("build-finished", lite.build_beside_the_pages)
@@ -199,6 +205,18 @@ def leave_builtins(app, doctree):
         if node["reftype"] == "class" and hasattr(builtins, node["reftarget"]):
             shown = find_pending_xref_condition(node, "resolved") or node
             node.replace_self(shown.children)
+
+
+def fold_long_sources(app, doctree):
+    """Put each long piece of source that a page includes behind a button, as myst-nb does with cells."""
+    for block in list(doctree.findall(nodes.literal_block)):
+        if "source" in block and block.astext().count("\n") >= LONG:  # of literalinclude
+            cell = nodes.container(classes=["cell"])  # myst-nb's style sheet asks for it
+            button = HideCodeCellNode(prompt_show=nb_code_prompt_show, prompt_hide=nb_code_prompt_hide)
+            button["classes"].append("above-input")
+            block.replace_self(cell)
+            cell += button
+            button += block
 
 
 def look_further_out(app, env, node, shown):

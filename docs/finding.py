@@ -58,7 +58,7 @@ MOVED = {
     "statement_of_need": "cite.html#statement-of-need",
 }
 # words of the glossary that are too common to be links, or have a second meaning on some pages
-_COMMON = "algorithm backend block cell crop filter gather kernel padding scale scatter stride window"
+_COMMON = "algorithm backend block cell crop filter gather kernel padding phase scale scatter stride window"
 COMMON = frozenset(_COMMON.split())
 # pages without such links: the glossary, and lists and tables
 _WITHOUT = re.compile(r"(api|arguments)(/|$)|glossary|changelog|differences|error_index|dialect_map")

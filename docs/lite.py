@@ -32,7 +32,9 @@ def write(folder: Path, pyodide: str, wheels: list[Path] = ()) -> None:
     contents = folder / "contents"
     (contents / "answers").mkdir(parents=True, exist_ok=True)
     for path in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
-        _write_notebook(contents / path.name, nbformat.read(path, 4))
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r"\[([^][]*)\]\(\.\./docs/[^)]*\)", r"\1", text)  # JupyterLite has no other pages
+        _write_notebook(contents / path.name, nbformat.reads(text, 4))
     for path in sorted((HERE.parent / "notebooks" / "answers").glob("*.py")):  # what %load reads
         (contents / "answers" / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     for path in (HERE.parent / "examples").glob("*.py"):  # modules that notebooks import

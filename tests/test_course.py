@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import importlib
 import json
 import os
 import re
@@ -497,7 +498,7 @@ def test_the_numbers_in_the_rubric_are_right(monkeypatch):
     """Of the question about epsilon: how much each channel's factor changes, and where 5 % does not show it."""
     variance = loaded("port", monkeypatch)["network"].WEIGHTS["variance"]
     change = 100 * (np.sqrt(variance + 0.25) / np.sqrt(variance + 1e-5) - 1)
-    text = " ".join((COURSE.parent / "docs" / "teach" / "assignments.md").read_text(encoding="utf-8").split())
+    text = " ".join((COURSE / "rubric.md").read_text(encoding="utf-8").split())
     assert ", ".join(f"{number:.1f}" for number in change) + " %" in text
     assert [*np.flatnonzero(change < 5)] == [0, 2, 3, 5]
     assert "missed in channels 0, 2, 3 and 5" in text
@@ -507,7 +508,7 @@ def test_the_answers_of_assignment_1_in_the_rubric_are_right():
     """Counted by the index law alone: 6 rows with 3 taps and a zero around, and 8 rows with 2 taps at stride 3."""
     inside = [sum(0 <= out - 1 + tap < 6 for out in range(6)) for tap in range(3)]
     unread = {*range(8)} - {3 * out + tap for out in range(3) for tap in range(2)}
-    text = (COURSE.parent / "docs" / "teach" / "assignments.md").read_text(encoding="utf-8")
+    text = (COURSE / "rubric.md").read_text(encoding="utf-8")
     assert f"{inside[1] ** 2} and {inside[0] ** 2}; the window" in text
     assert "rows {} and {}, which no window reads".format(*sorted(unread)) in text
 
@@ -516,8 +517,8 @@ def test_the_answers_of_assignment_1_in_the_rubric_are_right():
 def test_what_is_handed_out_asks_what_the_rubric_marks(name):
     task = (COURSE / name / "TASK.md").read_text(encoding="utf-8")
     points = [int(found) for found in re.findall(r"^\| (\d+) \| `", task, re.MULTILINE)]
-    rubric = (COURSE.parent / "docs" / "teach" / "assignments.md").read_text(encoding="utf-8")
-    part = rubric.split("## ")[2 + [*SOLUTIONS].index(name)]
+    rubric = (COURSE / "rubric.md").read_text(encoding="utf-8")
+    part = rubric.split("## ")[1 + [*SOLUTIONS].index(name)]
     assert sum(points) == 85
     assert [int(found) for found in re.findall(r"^\| (\d+) \|", part, re.MULTILINE)] == [*points, 5, 5, 5]
     assert len(re.findall(r"^\d\. ", task, re.MULTILINE)) == 3
@@ -532,6 +533,22 @@ def test_what_is_handed_out_says_what_the_checker_enforces(checker):
     assert f"A call may take {found['ASSIGNMENT'].seconds:g} seconds" in task
     for rule in ("One file", "UTF-8", "helper file", "costs all points"):
         assert rule in task
+
+
+def test_pages_that_students_read_hold_no_answers_of_the_marking_key_or_the_speaker(monkeypatch):
+    """The rubric's words for full points, and the notes that are spoken."""
+    monkeypatch.syspath_prepend(str(COURSE.parent / "docs"))
+    as_cards = importlib.import_module("lectures").as_cards
+    pages = [path.read_text(encoding="utf-8") for path in (COURSE.parent / "docs" / "teach").glob("*.md")]
+    key = re.findall(r"written \d \| 5: (.+?)[;.] ", (COURSE / "rubric.md").read_text(encoding="utf-8"))
+    assert len(key) == 9
+    for path in sorted((COURSE / "slides").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        pages.append(as_cards(text))
+        assert pages[-1].count("{container} slide\n") == text.count("\n---\n")
+        key += [note.partition("\n")[0] for note in text.split("\nNote: ")[1:]]
+    assert len(key) > 60
+    assert [(answer, page[:60]) for answer in key for page in pages if answer in page] == []
 
 
 def test_formulas_and_results_on_the_slides():
@@ -641,7 +658,7 @@ def test_the_zip_has_everything(tmp_path, capsys, monkeypatch):
     figures = {part.partition(")")[0] for text in slides for part in text.split("](")[1:]}
     assert figures == {f"figures/{name}.svg" for name in build["FIGURES"]}
     teachers = {f"slides/{name}" for name in figures} | {
-        "index.md", "assignments.md", "study/analysis.ipynb", "solutions/layer.py", "solutions/graders.py",
+        "index.md", "slides.md", "rubric.md", "study/analysis.ipynb", "solutions/layer.py", "solutions/graders.py",
         "notebooks/answers/same.py",
     }  # fmt: skip
     students = {

@@ -21,6 +21,13 @@ from teachconv import exercises
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 INDEX = Path(__file__).parents[1] / "docs" / "learn" / "index.md"
 sys.path.append(str(INDEX.parents[1]))  # for notebook_copies
+# the most memory that a kernel has held, in MB; Linux alone says so in KB, and Windows not at all
+PEAK = """import sys
+if sys.platform == "linux":
+    import resource
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+else:
+    print(0)"""
 
 
 def parsed(text):
@@ -88,11 +95,12 @@ def test_the_pages_count_the_notebooks():
 def test_the_notebooks_to_start_with_need_no_other():
     """What the pages recommend first includes all that each of these needs, by the table for teachers."""
     page = INDEX.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d+) [^|]*\| ([^|]*) \|", page, re.MULTILINE)
-    needs = {number: set(re.findall(r"\d+", it)) for number, it in rows}
+    rows = re.findall(r"^\| (\d+) [^|]*\| ([^|]*) \| (\d+) \|", page, re.MULTILINE)
+    needs = {number: set(re.findall(r"\d+", it)) for number, it, _ in rows}
     assert [*needs] == [str(number) for number in range(len(NOTEBOOKS))]
-    for path in NOTEBOOKS:  # the table says what the notebooks say
-        (named,) = re.findall(r"You need: (.*?) Time:", read(path).cells[0].source)
+    for path, (_, _, minutes) in zip(NOTEBOOKS, rows, strict=True):  # the table says what the notebooks say
+        ((named, time),) = re.findall(r"You need: (.*?) Time: (\d+) minutes", read(path).cells[0].source)
+        assert time == minutes
         linked = {str(int(number)) for number in re.findall(r"\]\((\d\d)_", named)}
         assert needs[str(int(path.name[:2]))] <= linked | {"0"}, path.name
     readme = (INDEX.parents[2] / "README.md").read_text(encoding="utf-8")
@@ -129,13 +137,16 @@ def test_the_extra_installs_what_the_notebooks_import():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_leads_back_and_forth(path):
-    """Each names the one that it needs and the next one."""
+    """Each names the one that it needs, the next one, and pages that go further."""
     cells = read(path).cells
     links = [re.findall(r"\]\((\d\d_\w+\.ipynb)\)", cell.source) for cell in (cells[0], cells[-1])]
     before, after = [name for name in links[0] if name < path.name], path.name
     assert before or path == NOTEBOOKS[0]
     later = [one.name for one in NOTEBOOKS if one.name > after][:1] or [NOTEBOOKS[0].name]
     assert links[1] == later
+    further = re.findall(r"\]\((\.\./docs/[^)]*\.md)\)", cells[-1].source)
+    assert further
+    assert all((path.parent / page).is_file() for page in further)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # of the Jupyter stack
@@ -146,11 +157,16 @@ def test_notebook_leads_back_and_forth(path):
 )
 def test_notebook_runs(path, tmp_path, monkeypatch):
     from nbclient import NotebookClient
+    from nbformat import v4
 
     examples, before = str(path.parents[1] / "examples"), os.environ.get("PYTHONPATH")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [examples, before])))
     notebook = with_answers(path)
+    notebook.cells.append(v4.new_code_cell(PEAK))
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    teach = (INDEX.parents[1] / "teach" / "index.md").read_text(encoding="utf-8")
+    (most,) = re.findall(r"in the plan stays below (\d+) MB", teach)
+    assert int(notebook.cells.pop().outputs[0].text) < int(most)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert any(
         "image/svg+xml" in out.get("data", {}) or "<svg" in str(out) for cell in code for out in cell.outputs

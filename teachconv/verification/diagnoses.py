@@ -260,7 +260,7 @@ DIAGNOSES: tuple[Known, ...] = (
           "answers/is_padding_a_crop", rarely=fits.padding_constants,
           slips=(("with the padding counted as 1", {"transform": "ones"}),
            ("with the edge repeated in the padding", {"transform": "edge"}))),
-    Known("border_bound", "a bound is off by one: the input's first or last row counts as padding", "input",
+    Known("border_bound", "a loop's limit is off by one: the input's first or last row counts as padding", "input",
           geometries.skipped_edges, _PLAIN,
           "conv2d(pad(x[:, 1:], ((0, 0), (1, 0), (0, 0), (0, 0))), w, 1, 'SAME')",
           "answers/is_padding_a_crop", ("gathers",)),

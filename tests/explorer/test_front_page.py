@@ -95,6 +95,8 @@ def test_a_link_to_the_page_around_opens_the_playground_as_one_set_it(driver, tm
 
 DOORS = {
     "Learn": "learn/index",
+    "Find an answer": "answers/index",
+    "Your port differs?": "answers/which_layer_differs",
     "Port a network": "howto/port_a_network",
     "Check a kernel": "howto/find_a_bug_in_your_kernel",
     "See how TensorFlow executes": "explanation/how_tensorflow_executes",
