@@ -104,7 +104,7 @@ class NetworkApp {
     this.sum = h("aside", { class: "told", tabindex: "0", "aria-label": "what is pointed at", "aria-live": "polite" });
     this.foot = h("small", {});
     root.replaceChildren(
-      h("header", {}, h("h1", {}, data.title), this.tools, h("div", { class: "answers" }, this.says, this.next), themeButton(root, true)),
+      h("header", {}, h("h1", {}, data.title), this.tools, h("div", { class: "answers" }, h("div", {}, this.says, this.next)), themeButton(root, true)),
       this.net, this.sum, h("footer", {}, data.note, " ", this.foot));
   }
 
@@ -389,9 +389,12 @@ class NetworkApp {
   say() {
     if (this.network.answer !== null) this.sayAnswer();
     const panel = this.cell ? cellPanel(this, this.cell) : this.why ? whyPanel(this, this.why) : this.flip ? flipPanel(this, this.flip) : this.covers ? coverPanel(this) : null;
-    const lines = [this.usesKeys ? h("p", { class: "faint" }, KEYS) : null, caption(this), ...(panel ?? hints(this))].filter(Boolean);
-    if (panel || this.told !== lines[0].textContent) keepFocus(this.sum, () => this.sum.replaceChildren(...lines)); // a drawing alone says nothing new
-    this.told = panel ? null : lines[0].textContent;
+    const told = panel ? null : [this.usesKeys, this.step, this.plane.wide].join();
+    if (panel || this.told !== told) { // a drawing alone says nothing new
+      const lines = [this.usesKeys ? h("p", { class: "faint" }, KEYS) : null, caption(this), ...(panel ?? hints(this))].filter(Boolean);
+      keepFocus(this.sum, () => this.sum.replaceChildren(...lines));
+    }
+    this.told = told;
     const time = this.took === undefined ? "" : ` in ${this.took.toFixed(1)} ms`;
     put(this.foot, this.about.replace(" here", ` here${time}`));
   }
@@ -404,13 +407,16 @@ class NetworkApp {
   // ---- the address ----
 
   tell() {
-    if (!ADDRESSED) return;
+    clearTimeout(this.later); // a browser refuses too many addresses
+    this.later = ADDRESSED ? setTimeout(() => this.write(), 200) : undefined;
+  }
+
+  write() {
     const parts = [];
     if (this.pad && this.touched) parts.push(`d=${[...this.values[0]].map((value) => Math.round(value * SIXTEENTHS).toString(SIXTEENTHS + 1)).join("")}`);
     if (this.why) parts.push(`why=${this.why.win},${this.why.rival}`);
     if (this.cell) parts.push(`at=${this.cell}`);
-    clearTimeout(this.later); // a browser refuses too many addresses
-    this.later = setTimeout(() => writeAddress(parts.length ? `#${parts.join("&")}` : ""), 200);
+    writeAddress(parts.length ? `#${parts.join("&")}` : "");
   }
 
   /** Show what the address says; whether it says what is drawn. */

@@ -16,7 +16,8 @@ export function marksOf(app) {
   const { plane, flip, network } = app;
   const parts = app.cell ? windows(app) : app.why ? ways(app) : app.covers ? covers(app) : [];
   if (flip?.cell) parts.push(ring(plane.middle(flip.cell), short(flip.to * plane.unit)));
-  return [...plane.places.map((place, k) => (network.isHidden(k) ? [] : titles(app, k, place))), arcs(app), parts].map((part) => part.join(""));
+  for (const [k, place] of plane.places.entries()) if (place.bars || !place.titles) place.titles = network.isHidden(k) ? "" : titles(app, k, place).join("");
+  return [...plane.places.map((place) => place.titles), arcs(app).join(""), parts.join("")];
 }
 
 /** Arcs beside the maps, from a column to one that it reaches past others, and around a closed block with such a way in it. */
