@@ -366,6 +366,25 @@ def test_a_weight_is_dragged_and_the_answer_follows(show, digit):
     assert "you changed weights" not in page.all("footer")[0].text
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_maps_painted_one_by_one_are_those_painted_anew(show, digit, width, height):
+    """A drawing paints only the maps that it changes; another layout paints all."""
+    page = show(digit, width=width, height=height)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run(TOOL, "clear")
+    draw(page, (0.5, 0.15), (0.5, 0.5), (0.5, 0.85))
+    wait_for(page, f"{ANSWER}.startsWith('1, ')")
+    draw(page, (0.3, 0.85), (0.7, 0.85))
+    same = """return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+        const canvas = document.querySelector('.net > canvas'), before = canvas.toDataURL();
+        dispatchEvent(new Event('resize'));
+        done([before === canvas.toDataURL(), before.length]);
+    })))"""
+    alike, size = page.run(same)
+    assert alike
+    assert size > 5000
+
+
 def test_paper_is_light_and_holds_all_maps(show, digit):
     """Printed from a dark page: the canvas is painted again, and the screen's page comes back."""
     page = show(digit, width=1440, height=900, dark=True)

@@ -156,7 +156,7 @@ export class Plane {
     const [across, down] = [cols * cell, rows * cell];
     const y = wide ? TOP + (pad.height && pad.height - 8) : PAD_CAPTION;
     const step = wide ? { x: 0, y: down + GAP } : { x: across + 4, y: 0 };
-    const x = wide ? 2 + Math.max(0, (pad.width - across) / 2) : pad.width ? Math.min(width - across - 14, 2 * pad.width) : 2;
+    const x = wide ? 2 + Math.max(0, (pad.width - across) / 2) : pad.width ? Math.min(width - across - cell - 4, 2 * pad.width) : 2; // windows reach a cell beyond it
     const maps = new Map(range(0, channels).map((c) => [c, { x: x + c * step.x, y: y + c * step.y }]));
     return { maps, cell, width: across, height: down, at: wide ? x : y, end: x + across, top: y, left: 0 };
   }

@@ -1,7 +1,11 @@
-// The story of the page on which one draws: nine steps from the ink to the answer, each of which points at something.
+// What the page on which one draws draws itself, and its story: nine steps from the ink to the answer, each of which points at something.
 
 import { h } from "./elements.js";
+import { still } from "./flight.js";
 import { ranked } from "./network_numbers.js";
+
+const SEVEN = [[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]; // what the page draws itself
+const DRAWS_IN = 1200; // milliseconds in which it does
 
 /** The cell with the largest number of a column, of the drawing that is shown. */
 const strongestCell = ({ network, values }, k) => network.cellAt(k, values[k].indexOf(Math.max(...values[k])));
@@ -21,6 +25,29 @@ const STORY = [
   ["The answer is the largest of ten sums of 64 products. Softmax makes shares of them.", (app) => [5, 0, 0, ranked(app.scores)[0]]],
   ["Why this digit and not the next? The difference of two sums has products for and against, and ways back to the ink.", null],
 ];
+
+/** The page draws a digit itself, until the reader does. */
+export function drawItself(app) {
+  app.touched = false;
+  const start = performance.now();
+  const lengths = SEVEN.slice(1).map(([x, y], i) => Math.hypot(x - SEVEN[i][0], y - SEVEN[i][1]));
+  const whole = lengths.reduce((a, b) => a + b, 0);
+  const step = (now) => {
+    if (app.touched) return;
+    const share = still() ? 1 : Math.min(1, (now - start) / DRAWS_IN);
+    let left = share * whole;
+    const points = [SEVEN[0]];
+    for (const [i, length] of lengths.entries()) {
+      if (left <= 0) break;
+      const part = Math.min(1, left / length);
+      points.push([0, 1].map((axis) => SEVEN[i][axis] + (SEVEN[i + 1][axis] - SEVEN[i][axis]) * part));
+      left -= length;
+    }
+    app.pad.draw([points]);
+    if (share < 1) requestAnimationFrame(step);
+  };
+  step(start);
+}
 
 /** Go to a step; one beyond the ends leaves the story. */
 export function goTo(app, number) {

@@ -1,7 +1,7 @@
 // A pad for a digit, and what the network reads of it: the digit scaled as the training images were, its ink counted in blocks.
 // examples/drawn_digits.py has the same preparation in Python.
 
-import { h } from "./elements.js";
+import { h, svg } from "./elements.js";
 
 const BITMAP = 32; // rows and columns
 const BLOCK = 4;
@@ -71,14 +71,6 @@ function squaredDistances(strokes) {
 /** Counts of ink as the network takes them: from 0 to 1. */
 export const asInput = (counts) => counts.map((count) => count / BLOCK ** 2);
 
-/** An element of a drawing. */
-function shape(tag, attributes, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  element.append(...children);
-  return element;
-}
-
 export const KEYS = "Keys: arrows move the pen, Space lowers or lifts it, Backspace removes a stroke, Delete clears.";
 
 /**
@@ -105,9 +97,9 @@ class Pad {
     this.pen = null; // the pointer that draws, "keys", or null
     this.at = [0.5, 0.5]; // where the arrow keys have moved the pen
     this.frame = 0;
-    this.line = shape("path", { fill: "none", stroke: "currentColor", "stroke-width": PEN, "stroke-linecap": "round", "stroke-linejoin": "round" });
-    this.spot = shape("circle", { r: PEN / 2, fill: "none", stroke: "var(--mark)", "stroke-width": 0.012, visibility: "hidden" });
-    this.surface = shape("svg", { class: "surface", viewBox: "0 0 1 1", tabindex: 0, role: "application", "aria-label": `Pad: draw a digit. ${KEYS}`,
+    this.line = svg("path", { fill: "none", stroke: "currentColor", "stroke-width": PEN, "stroke-linecap": "round", "stroke-linejoin": "round" });
+    this.spot = svg("circle", { r: PEN / 2, fill: "none", stroke: "var(--mark)", "stroke-width": 0.012, visibility: "hidden" });
+    this.surface = svg("svg", { class: "surface", viewBox: "0 0 1 1", tabindex: 0, role: "application", "aria-label": `Pad: draw a digit. ${KEYS}`,
       style: "position:static;width:100%;display:block;pointer-events:auto;touch-action:none;cursor:crosshair" }, this.line, this.spot); // wherever the page puts other drawings
     this.listen();
     this.paint();
