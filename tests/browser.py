@@ -142,6 +142,11 @@ class Page:
         if next(_opened) % 10 == 0:  # the pages before take memory until then
             driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
         driver.execute_script("return document.fonts.ready.then(() => 1)")
+        self.settle()
+
+    def settle(self):
+        """Wait for the second frame from now: what observes sizes and media has run by then."""
+        self.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def look(self):
         return self.driver.execute_script(_LOOK)

@@ -212,7 +212,7 @@ def test_hover_and_keyboard_and_slider_and_play(show):
     )
     page.all(".play")[0].click()
     assert page.all(".play")[0].text.endswith("pause")
-    time.sleep(0.7)
+    wait_for(page, "return document.querySelector('.position').textContent !== '9 / 25'")
     page.run("document.activeElement.blur()")
     page.press(" ")  # while it plays, the space bar stops it
     assert page.all(".play")[0].text.endswith("play")

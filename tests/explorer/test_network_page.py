@@ -400,6 +400,7 @@ def test_paper_is_light_and_holds_all_maps(show, digit):
     dark = {"name": "prefers-color-scheme", "value": "dark"}
     page.run("dispatchEvent(new Event('beforeprint'))")  # a browser says so before it lays the paper out
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": [dark]})
+    page.settle()
     right, usual = page.run(look)
     assert right <= 710 < before[0]
     assert usual > 150 > before[1]
@@ -409,6 +410,7 @@ def test_paper_is_light_and_holds_all_maps(show, digit):
     assert page.run(hidden)
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [dark]})
     page.run("dispatchEvent(new Event('afterprint'))")
+    page.settle()
     assert page.run(look) == before
 
 

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from browser import Page, needs_browser
+from explorer_pages import wait_for
 
 import teachconv as tc
 from teachconv.inspection.svg import Picture
@@ -67,7 +68,7 @@ def test_the_call_can_be_copied_in_each_frameworks_words(driver, path):
             "document.querySelector('.take-away .copy').click();",
             framework,
         )
-        time.sleep(0.05)
+        wait_for(page, "return window.taken !== null")
         return page.run("return window.taken"), page.all(".said")[0].text
 
     for to in ("tensorflow", "torch", "jax", "onnx", "keras"):
@@ -91,7 +92,7 @@ def test_a_refused_call_says_why_it_cannot_be_copied(driver, tmp_path):
         tc.conv2d(X[:, :4, :4], np.ones((5, 5, 2, 2), "float32"))
     page.all(".extras summary")[0].click()
     page.all(".take-away .copy")[0].click()
-    time.sleep(0.05)
+    wait_for(page, "return document.querySelector('.said').textContent")
     assert page.all(".said")[0].text == (
         "not possible: VALID needs at least 5 rows (filter 5, dilation 1); got 4"
     )
