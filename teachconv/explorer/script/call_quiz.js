@@ -58,8 +58,7 @@ export class CallQuiz extends Quiz {
 
   end() {
     this.on = false;
-    this.app.drawStage();
-    this.app.tell();
+    this.show();
     this.app.root.querySelector(".begin-quiz")?.focus();
   }
 

@@ -430,9 +430,10 @@ function strongest({ channels }, numbers) {
   return ranked(sizes);
 }
 
-/** Write a text where it is another one: the browser lays out anew what is written. */
+/** Write a text where it is another one: the browser lays out anew what is written, and another node is dearer than another text. */
 function put(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  if (!element.firstChild) element.append("");
+  if (element.firstChild.data !== text) element.firstChild.data = text;
 }
 
 /** Draw the page of a network in an element. */

@@ -25,7 +25,6 @@ export class NetworkQuiz extends Quiz {
     if (app.isBlank) drawItself(app);
     Object.assign(this, { seed, level });
     this.ask();
-    app.tell();
   }
 
   end() {

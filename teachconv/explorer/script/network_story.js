@@ -3,8 +3,10 @@
 import { h } from "./elements.js";
 import { still } from "./flight.js";
 import { ranked } from "./network_numbers.js";
+import { range } from "./python.js";
 
 const SEVEN = [[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]; // what the page draws itself
+const PIECES = 24; // of each of its lines
 const DRAWS_IN = 1200; // milliseconds in which it does
 
 /** The cell with the largest number of a column, of the drawing that is shown. */
@@ -30,20 +32,11 @@ const STORY = [
 export function drawItself(app) {
   app.touched = false;
   const start = performance.now();
-  const lengths = SEVEN.slice(1).map(([x, y], i) => Math.hypot(x - SEVEN[i][0], y - SEVEN[i][1]));
-  const whole = lengths.reduce((a, b) => a + b, 0);
+  const points = SEVEN.slice(1).flatMap((end, i) => range(0, PIECES).map((n) => end.map((to, axis) => SEVEN[i][axis] + ((to - SEVEN[i][axis]) * n) / PIECES)));
   const step = (now) => {
     if (app.touched) return;
     const share = still() ? 1 : Math.min(1, (now - start) / DRAWS_IN);
-    let left = share * whole;
-    const points = [SEVEN[0]];
-    for (const [i, length] of lengths.entries()) {
-      if (left <= 0) break;
-      const part = Math.min(1, left / length);
-      points.push([0, 1].map((axis) => SEVEN[i][axis] + (SEVEN[i + 1][axis] - SEVEN[i][axis]) * part));
-      left -= length;
-    }
-    app.pad.draw([points]);
+    app.pad.draw([share < 1 ? points.slice(0, 1 + Math.floor(share * points.length)) : SEVEN]);
     if (share < 1) requestAnimationFrame(step);
   };
   step(start);
