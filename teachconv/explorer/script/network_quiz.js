@@ -8,8 +8,9 @@ import { readsOf, spanOf } from "./network_reach.js";
 import { brief } from "./numbers.js";
 import { equalLists, Quiz, seeded } from "./quiz.js";
 
-const TRIES = 40; // cells or maps among which a question is looked for
+const TRIES = 24; // cells or maps among which a question is looked for
 const THREE = 3; // products of a choice, and classes
+const CLEAR = 0.8; // of a product: the next one is at most so large
 
 /** The quiz of an app. A kind gives a question, whose `reason` tells what is right, and, given a wrong answer, why it is wrong. */
 export class NetworkQuiz extends Quiz {
@@ -52,7 +53,7 @@ export class NetworkQuiz extends Quiz {
 
   judged(given) {
     const { answer, reason } = this.asked;
-    const right = Array.isArray(given) ? equalLists(given, answer) : given === answer;
+    const right = String(given) === String(answer);
     return { right, words: right ? `That is it. ${reason()}` : reason(given) };
   }
 
@@ -90,16 +91,10 @@ export class NetworkQuiz extends Quiz {
   }
 }
 
-/** A question about one of some things, the first of those that a seed puts first about which `made` makes one. */
-function chosen(things, random, made) {
-  const left = things.slice();
-  for (let tried = 0; left.length && tried < TRIES; tried++) {
-    const question = made(left.splice(Math.floor(random() * left.length), 1)[0]);
-    if (question) return question;
-  }
-  return null;
-}
-
+/** Things in an order that a seed chooses. */
+const shuffled = (things, random) => things.map((thing) => [random(), thing]).sort((a, b) => a[0] - b[0]).map(([, thing]) => thing).slice(0, TRIES);
+/** The first question that `made` makes about one of them. */
+const chosen = (things, random, made) => shuffled(things, random).reduce((question, thing) => question ?? made(thing), null);
 const layersOf = (network, fits) => [...network.columns.keys()].filter((k) => k && fits(network.columns[k]));
 const anyCell = (network, k, random) => network.cellAt(k, Math.floor(random() * network.columns[k].size));
 
@@ -110,15 +105,14 @@ function whatItReads({ network }, random) {
     const { masks, spans } = readsOf(network, cell);
     if (!spans[0]) return null; // a layer before it is not computed
     const { first, sides } = spanOf(network, 0, masks[0]);
-    const [rows, cols] = first.map((low, axis) => [low, low + sides[axis] - 1]);
+    const [rows, cols] = first.map((low, axis) => `${low} to ${low + sides[axis] - 1}`);
     const { from: [source] } = network.columns[k];
     const reason = (given) => {
-      if (!given) return `It reads rows ${rows.join(" to ")} and columns ${cols.join(" to ")}.`;
+      if (!given) return `It reads rows ${rows} and columns ${cols}.`;
       const name = `Row ${given[0]}, column ${given[1]}`;
       if (source && equalLists(given, [spans[source].rows[0], spans[source].cols[0]])) return `${name} is where its window begins in ${network.columns[source].name}; the cells there have windows of their own.`;
-      const beyond = [rows, cols].map(([low, high], axis) => (given[axis] < low ? -1 : Number(given[axis] > high)));
-      if (!beyond.some(Boolean)) return `${name} is within what it reads, but not the first: go ${given[0] > rows[0] ? "up" : "left"}.`;
-      return `${name} is not read: it is too far ${[["up", "", "down"][beyond[0] + 1], ["left", "", "right"][beyond[1] + 1]].filter(Boolean).join(" and ")}.`;
+      if (given.some((at, axis) => at < first[axis] || at >= first[axis] + sides[axis])) return `${name} is not read.`;
+      return `${name} is within what it reads, but not the first: go ${given[0] > first[0] ? "up" : "left"}.`;
     };
     return { kind: "reads", cell, answer: first, reason, words: `Which cells of the input does ${placeName(network, cell)} read? Click the first, at the top left.` };
   });
@@ -128,13 +122,13 @@ function whatItReads({ network }, random) {
 function strongestProduct({ network, values }, random) {
   return chosen(layersOf(network, ({ filters }) => filters).flatMap((k) => Array(THREE).fill(k)), random, (k) => {
     const cell = anyCell(network, k, random);
+    const list = network.taps(cell, values).list.filter(({ product }) => product).sort((a, b) => Math.abs(b.product) - Math.abs(a.product));
     const taps = [];
-    chosen(network.taps(cell, values).list.filter(({ product }) => product), random, (tap) => {
-      const size = brief(Math.abs(tap.product));
-      if (taps.every(({ product }) => brief(Math.abs(product)) !== size)) taps.push(tap);
-      return taps.length === THREE;
-    });
+    for (const tap of list.slice(Math.floor((random() * list.length) / 2))) {
+      if (taps.length < THREE && !(Math.abs(tap.product) > CLEAR * Math.abs(taps.at(-1)?.product))) taps.push(tap);
+    }
     if (taps.length < THREE) return null;
+    taps.sort((a, b) => a.order - b.order);
     const sizes = taps.map(({ product }) => Math.abs(product));
     const written = taps.map(({ value, weight, product }) => [`${brief(value)} × ${brief(weight)}`, brief(product)]);
     const reason = (given) => (given === undefined
@@ -148,20 +142,20 @@ function strongestProduct({ network, values }, random) {
 /** What is the answer without a map? Half of the seeds look for a map that it needs. */
 function withoutMap({ network, values, scores }, random) {
   if (!network.isWhole || network.answer === null) return null;
-  const changes = random() < 0.5;
   const classes = ranked(scores);
   const maps = layersOf(network, ({ rows, cols }) => rows * cols > 1).flatMap((k) => [...Array(network.columns[k].channels).keys()].map((channel) => [k, channel]));
-  const question = ([k, channel], isAny) => {
+  const questions = shuffled(maps, random).flatMap(([k, channel]) => {
     const { channels, name } = network.columns[k];
     const known = values.slice(0, k + 1);
     known[k] = values[k].map((number, i) => (i % channels === channel ? 0 : number));
     const after = network.forward(values[0], null, known)[network.answer];
     const [answer, next] = ranked(after);
-    if (!isAny && (changes !== (answer !== classes[0]) || known[k].every((number, i) => number === values[k][i]))) return null;
+    if (known[k].every((number, i) => number === values[k][i])) return []; // it is 0 already
     const change = (c) => `the score of ${c} goes from ${brief(Number(scores[c].toPrecision(3)))} to ${brief(Number(after[c].toPrecision(3)))}`;
     const reason = (given) => (given === undefined ? `It is ${answer}: ${change(answer)}, and ${change(answer === classes[0] ? next : classes[0])}.` : `Not ${given}: ${change(given)}, and another one is then higher.`);
-    return { kind: "without", map: [k, channel], answer, reason, choices: [...new Set([answer, ...classes])].slice(0, THREE).sort((a, b) => a - b).map((c) => [c, String(c)]),
-      words: `The answer is ${classes[0]}. What is it if map ${channel} of ${name} is taken away, all its numbers 0?` };
-  };
-  return chosen(maps, random, (map) => question(map, false)) ?? chosen(maps, random, (map) => question(map, true));
+    return [{ kind: "without", map: [k, channel], answer, reason, choices: [...new Set([answer, ...classes])].slice(0, THREE).sort((a, b) => a - b).map((c) => [c, String(c)]),
+      words: `The answer is ${classes[0]}. What is it if map ${channel} of ${name} is taken away, all its numbers 0?` }];
+  });
+  const changes = random() < 0.5;
+  return questions.find(({ answer }) => (answer !== classes[0]) === changes) ?? questions[0] ?? null;
 }
