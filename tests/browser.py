@@ -124,6 +124,8 @@ return found.reduce((a, b) => (b[0] < a[0] ? b : a), [21, ""]);
 """
 
 
+# the fonts are there, and observers have seen the sizes of the first frame
+_SETTLED = """return document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));"""
 _opened = itertools.count(1)
 
 
@@ -141,12 +143,7 @@ class Page:
         driver.get(path.as_uri())
         if next(_opened) % 10 == 0:  # the pages before take memory until then
             driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
-        driver.execute_script("return document.fonts.ready.then(() => 1)")
-        self.settle()
-
-    def settle(self):
-        """Wait for the second frame from now: what observes sizes and media has run by then."""
-        self.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        driver.execute_script(_SETTLED)
 
     def look(self):
         return self.driver.execute_script(_LOOK)
@@ -158,6 +155,10 @@ class Page:
 
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
+
+    def settle(self):
+        """Wait until observers have seen the sizes of the next frame, after those or the media were changed."""
+        self.run(_SETTLED)
 
     def contrast(self, selector="body *"):
         """The least contrast of a text with its ground, and the element."""

@@ -92,7 +92,7 @@ def test_a_refused_call_says_why_it_cannot_be_copied(driver, tmp_path):
         tc.conv2d(X[:, :4, :4], np.ones((5, 5, 2, 2), "float32"))
     page.all(".extras summary")[0].click()
     page.all(".take-away .copy")[0].click()
-    wait_for(page, "return document.querySelector('.said').textContent")
+    wait_for(page, "return document.querySelector('.said').textContent !== ''")
     assert page.all(".said")[0].text == (
         "not possible: VALID needs at least 5 rows (filter 5, dilation 1); got 4"
     )
