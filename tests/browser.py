@@ -156,6 +156,10 @@ class Page:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
+    def settle(self):
+        """Wait until observers have seen the sizes of the next frame, after those or the media were changed."""
+        self.run(_SETTLED)
+
     def contrast(self, selector="body *"):
         """The least contrast of a text with its ground, and the element."""
         return self.run(_CONTRAST, selector)

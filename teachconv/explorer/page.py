@@ -117,6 +117,7 @@ MODULES = (
     "mistakes",
     "slips",
     "quiz",
+    "call_quiz",
     "keyboard",
     "app",
     "moving",
@@ -146,6 +147,7 @@ NETWORK_MODULES = (
     "network_marks",
     "network_panels",
     "network_story",
+    "network_quiz",
     "network",
 )
 

@@ -52,7 +52,7 @@ def test_a_playground_that_lies_beside_the_page(driver, tmp_path):
     page = Page(driver, tmp_path / "index.html", width=1016)  # the frame is as wide as on the front page
     assert output_size(page) == "4 × 4"
     page.driver.switch_to.frame(page.all(PLAYGROUND)[0])
-    assert page.all(".stage.stacked") == []
+    wait_for(page, "return !document.querySelector('.stage.stacked')")
     box = "const box = (name) => document.querySelector(name).getBoundingClientRect();"
     # a line each, once the frame has its width
     wait_for(page, f"{box} return box('.numbers').bottom - box('.call').top < 140")

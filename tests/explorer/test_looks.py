@@ -297,6 +297,7 @@ def test_on_paper_all_planes_are_there_and_nothing_to_press(driver, paths, name)
     )
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
+        page.settle()
         page.run("dispatchEvent(new Event('beforeprint'))")
         seen = page.run(SEEN)
         assert all(grid["left"] >= 0 and grid["right"] <= 700 for grid in seen["grids"])

@@ -268,7 +268,7 @@ def test_a_window_counts_its_padding():
     )
     assert got == [
         {"rows": [-1, 4], "cols": [-1, 6]},
-        {"count": 35, "sides": [5, 7]},
+        {"count": 35, "first": [0, 0], "sides": [5, 7]},
         {"rows": [-1, 1], "cols": [0, 2]},
     ]
 

@@ -150,8 +150,6 @@ _SHOWN = """
 const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 return painted().then(() => ({
   strokes: made.strokes(), inputs: window.inputs, touches: window.touches, line: document.querySelector("path").getAttribute("d"),
-  counts: [...document.querySelectorAll(".reading text")].map((text) => Number(text.textContent)),
-  said: document.querySelector(".reading").getAttribute("aria-label"),
 }));
 """
 
@@ -203,9 +201,7 @@ def test_digits_that_are_drawn_with_a_mouse_are_read(opened):
         for got, want in zip(shown["strokes"], strokes, strict=True):
             assert abs(np.array([got[0], got[-1]]) - [want[0], want[-1]]).max() < 0.005
         counts = prepare(shown["strokes"]).ravel()
-        assert shown["counts"] == counts.tolist()
         assert shown["inputs"][-1] == (counts / 16).tolist()
-        assert " ".join(map(str, counts[:8])) in shown["said"]
         assert shown["line"].count("M") == len(strokes)
     answers_seen = answered(
         [opened.run("made.draw(arguments[0]); return window.inputs.at(-1)", s) for s in STROKES[:10]]
@@ -227,7 +223,7 @@ def test_a_finger_draws_and_the_first_touch_takes_the_place_of_what_the_page_dre
     assert (shown["touches"], len(shown["strokes"])) == (1, 2)  # the reader's own strokes stay
     opened.run("made.clear()")
     shown = opened.run(_SHOWN)
-    assert (shown["strokes"], shown["line"], any(shown["counts"])) == ([], "", False)
+    assert (shown["strokes"], shown["line"]) == ([], "")
     assert shown["inputs"][-1] == [0] * 64
 
 

@@ -124,7 +124,7 @@ ASKED = """const { hash } = location; return { hash, question: document.querySel
 ANSWER = """
 const input = document.querySelectorAll(".quiz input");
 const [given] = arguments;
-if (typeof given === "string" && !input.length) document.querySelector(`[data-side=${given}]`).click();
+if (typeof given === "string" && !input.length) document.querySelector(`[data-choice=${given}]`).click();
 else {
   input.forEach((field, i) => { field.value = input.length > 1 ? given[i] : given; });
   input[0].form.requestSubmit();

@@ -1,6 +1,7 @@
 // The app: one call, the place that is selected in it, and the page that shows both.
 
 import { axisOf, resultAround, sourceAmid } from "./axis_tables.js";
+import { CallQuiz } from "./call_quiz.js";
 import { breakable, forPeople, h, keepFocus } from "./elements.js";
 import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
@@ -13,7 +14,6 @@ import { drawGrids, fitGrids, frameResult } from "./stage.js";
 import { Player } from "./motion.js";
 import { drawStamps } from "./stamping.js";
 import { buildControls, buildTools, buildTransport, channelControls, labelControls } from "./controls.js";
-import { Quiz } from "./quiz.js";
 import { Tour } from "./tour.js";
 import { callable, copyButton, inWords, leftOut, legendEntries, overview, themeButton, whatItIs } from "./parts.js";
 
@@ -23,7 +23,7 @@ export class App {
     this.host = host;
     this.player = new Player(this);
     this.tour = new Tour(this);
-    this.quiz = new Quiz(this);
+    this.quiz = new CallQuiz(this);
     /** @type {string | null} whether it fills the page, as a slide or in a frame */
     this.presenting = null;
     /** @type {Record<string, any>} the grids of source, operand and result, which stage.js draws */

@@ -4,8 +4,11 @@ let serial = 0;
 export const unique = (name) => `tcx-${name}-${(serial += 1)}`;
 
 /** An element with attributes, event handlers (on…) and children; strings are inserted as text, never as markup. */
-export function h(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
+export const h = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
+/** The same of a drawing. */
+export const svg = (tag, attributes = {}, ...children) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value === true) element.setAttribute(name, "");

@@ -1,7 +1,7 @@
 // The matrix C and its transpose.
 
 import { full } from "./numbers.js";
-import { h } from "./elements.js";
+import { h, svg } from "./elements.js";
 import { index, inside } from "./view.js";
 
 /** C and its transpose; the entry under the pointer is highlighted in both. */
@@ -41,11 +41,6 @@ class Matrix {
     this.rowSide = rowSide;
     this.colSide = colSide;
     const [rows, cols] = [at[rowSide].size, at[colSide].size];
-    const svg = (tag, attributes) => {
-      const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-      for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-      return element;
-    };
     this.svg = svg("svg", { viewBox: `-0.5 -0.5 ${cols + 1} ${rows + 1}`, role: "img",
       "aria-label": `${title}: ${rows} rows, ${cols} columns, ${list.length} entries` });
     this.svg.style.width = `${cols * Math.min(1.1, Math.max(0.22, 24 / Math.max(rows, cols)))}em`;

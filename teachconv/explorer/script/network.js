@@ -1,13 +1,13 @@
 // A network drawn whole: its maps, what a cell reads and reaches, its sum, why the answer, and what would change it.
 
 import { MOST_WEIGHTS } from "./weights.js";
-import { h, keepFocus } from "./elements.js";
-import { still } from "./flight.js";
+import { h, keepFocus, svg } from "./elements.js";
 import { chances, Network, ranked } from "./network_numbers.js";
 import { marksOf, percent, pictureOfNetwork } from "./network_marks.js";
 import { aboutPage, cellPanel, coverPanel, flipPanel, flipText, hints, says, whyPanel } from "./network_panels.js";
 import { PAD_CAPTION, Plane, TIGHT } from "./network_plane.js";
-import { caption, goTo } from "./network_story.js";
+import { NetworkQuiz } from "./network_quiz.js";
+import { caption, drawItself, goTo } from "./network_story.js";
 import { explained, explains, leastChange } from "./network_why.js";
 import { KEYS, pad } from "./pad.js";
 import { themeButton } from "./parts.js";
@@ -21,8 +21,6 @@ const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
 const SCROLL_BAR = 16; // pixels
 const PAPER = 680; // pixels of A4 and Letter with their margins
 const FRAMED = 800; // pixels of a page in a frame, whose height follows the page
-const SEVEN = [[[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]]; // what the page draws itself
-const DRAWS_IN = 1200; // milliseconds in which it does
 
 /** The page of a network. */
 class NetworkApp {
@@ -50,11 +48,12 @@ class NetworkApp {
     this.step = null; // of the story
     this.weighed = null; // the map for which the weights are shown; that with the strongest products if it is not read
     this.kept = false; // whether a click selected it
+    this.quiz = new NetworkQuiz(this);
     this.build();
     this.layout();
     const isGiven = this.readAddress();
     this.draw();
-    if (this.pad && !isGiven) this.open();
+    if (this.pad && !isGiven) drawItself(this);
     const again = () => { this.layout(); this.draw(); };
     addEventListener("resize", again);
     new ResizeObserver(() => { if (this.width !== this.net.clientWidth && !this.net.style.zoom) again(); }).observe(this.net); // as a scroll bar comes
@@ -76,8 +75,7 @@ class NetworkApp {
     root.classList.add("tcx", "network");
     this.says = h("output", {});
     this.next = h("p", { class: "faint" });
-    this.over = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    this.over.setAttribute("aria-hidden", "true");
+    this.over = svg("svg", { "aria-hidden": "true" });
     const { canvas } = this.plane;
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "application");
@@ -104,7 +102,7 @@ class NetworkApp {
     this.sum = h("aside", { class: "told", tabindex: "0", "aria-label": "what is pointed at", "aria-live": "polite" });
     this.foot = h("small", {});
     root.replaceChildren(
-      h("header", {}, h("h1", {}, data.title), this.tools, h("div", { class: "answers" }, this.says, this.next), themeButton(root, true)),
+      h("header", {}, h("h1", {}, data.title), this.tools, h("div", { class: "answers" }, h("div", {}, this.says, this.next)), themeButton(root, true)),
       this.net, this.sum, h("footer", {}, data.note, " ", this.foot));
   }
 
@@ -186,6 +184,7 @@ class NetworkApp {
     if (this.why) this.why = this.isBlank ? null : explained(this.network, this.values, ranked(this.scores)[0], null);
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
+      if (this.quiz.on && !this.quiz.answered) this.quiz.choose();
       this.draw();
     });
     this.tell();
@@ -196,28 +195,6 @@ class NetworkApp {
     if (this.usesKeys === usesKeys) return;
     this.usesKeys = usesKeys;
     this.say();
-  }
-
-  /** The page draws a digit itself, until the reader does. */
-  open() {
-    const start = performance.now();
-    const lengths = SEVEN[0].slice(1).map(([x, y], i) => Math.hypot(x - SEVEN[0][i][0], y - SEVEN[0][i][1]));
-    const whole = lengths.reduce((a, b) => a + b, 0);
-    const step = (now) => {
-      if (this.touched) return;
-      const share = still() ? 1 : Math.min(1, (now - start) / DRAWS_IN);
-      let left = share * whole;
-      const points = [SEVEN[0][0]];
-      for (const [i, length] of lengths.entries()) {
-        if (left <= 0) break;
-        const part = Math.min(1, left / length);
-        points.push([0, 1].map((axis) => SEVEN[0][i][axis] + (SEVEN[0][i + 1][axis] - SEVEN[0][i][axis]) * part));
-        left -= length;
-      }
-      this.pad.draw([points]);
-      if (share < 1) requestAnimationFrame(step);
-    };
-    step(start);
   }
 
   get scores() {
@@ -245,6 +222,7 @@ class NetworkApp {
 
   click(event) {
     const cell = this.at(event);
+    if (this.quiz.on) return cell ? this.quiz.point(cell, true) : undefined;
     if (cell?.[0] === this.network.answer && this.explains) {
       const [win, next] = ranked(this.scores);
       return this.ask(win, cell[3] === win ? next : cell[3]);
@@ -254,6 +232,7 @@ class NetworkApp {
 
   /** Select a cell, or nothing; one that is only pointed at leaves the question open. */
   select(cell, kept = true) {
+    this.quiz.on = false;
     Object.assign(this, { cell, why: kept ? null : this.why, kept: kept && cell !== null, covers: false });
     this.mark();
     this.say();
@@ -262,12 +241,15 @@ class NetworkApp {
 
   press(event) {
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (event.key === "Enter" && this.cell?.[0] === this.network.answer) return this.ask();
-    if (!steps) return undefined;
-    event.preventDefault();
+    if (!steps && event.key !== "Enter") return undefined;
+    event.preventDefault(); // or Enter would press the button that has the focus then
+    if (!steps && this.quiz.at) return this.quiz.point(this.quiz.at, true);
+    if (!steps) return this.cell?.[0] === this.network.answer ? this.ask() : undefined;
     const { columns } = this.network;
-    const [k, row, col, channel] = this.cell ?? [0, 0, 0, 0];
-    if (!this.cell) return this.select([k, row, col, channel]);
+    const start = this.quiz.on ? this.quiz.at : this.cell;
+    const go = (cell) => (this.quiz.on ? this.quiz.point(cell, false) : this.select(cell));
+    const [k, row, col, channel] = start ?? [0, 0, 0, 0];
+    if (!start) return go([k, row, col, channel]);
     const within = (i, size) => Math.max(0, Math.min(size - 1, i));
     const vector = columns[k].rows * columns[k].cols === 1;
     const shown = columns.map((_, n) => n).filter((n) => !this.network.isHidden(n));
@@ -275,7 +257,7 @@ class NetworkApp {
     const column = columns[next];
     const turned = event.shiftKey || vector ? channel + steps[0] : channel;
     const moved = event.shiftKey || vector ? [row, col] : [row + steps[0], col + steps[1]];
-    return this.select([next, within(moved[0], column.rows), within(moved[1], column.cols), within(turned, column.channels)]);
+    return go([next, within(moved[0], column.rows), within(moved[1], column.cols), within(turned, column.channels)]);
   }
 
   // ---- why, and what would change it ----
@@ -284,6 +266,7 @@ class NetworkApp {
     if (this.isBlank) return;
     this.takeBack();
     const [best] = ranked(this.scores);
+    this.quiz.on = false;
     Object.assign(this, { cell: null, kept: false, lit: null, covers: false, why: explained(this.network, this.values, win ?? best, rival) });
     this.mark();
     this.say();
@@ -305,10 +288,7 @@ class NetworkApp {
   /** Begin the story, of a digit. */
   begin() {
     this.takeBack();
-    if (this.isBlank) {
-      this.touched = false;
-      this.open();
-    }
+    if (this.isBlank) drawItself(this);
     goTo(this, 0);
   }
 
@@ -388,10 +368,13 @@ class NetworkApp {
 
   say() {
     if (this.network.answer !== null) this.sayAnswer();
-    const panel = this.cell ? cellPanel(this, this.cell) : this.why ? whyPanel(this, this.why) : this.flip ? flipPanel(this, this.flip) : this.covers ? coverPanel(this) : null;
-    const lines = [this.usesKeys ? h("p", { class: "faint" }, KEYS) : null, caption(this), ...(panel ?? hints(this))].filter(Boolean);
-    if (panel || this.told !== lines[0].textContent) keepFocus(this.sum, () => this.sum.replaceChildren(...lines)); // a drawing alone says nothing new
-    this.told = panel ? null : lines[0].textContent;
+    const panel = this.quiz.on ? this.quiz.panel() : this.cell ? cellPanel(this, this.cell) : this.why ? whyPanel(this, this.why) : this.flip ? flipPanel(this, this.flip) : this.covers ? coverPanel(this) : null;
+    const told = panel ? null : [this.usesKeys, this.step, this.plane.wide].join();
+    if (panel || this.told !== told) { // a drawing alone says nothing new
+      const lines = [this.usesKeys ? h("p", { class: "faint" }, KEYS) : null, caption(this), ...(panel ?? hints(this))].filter(Boolean);
+      keepFocus(this.sum, () => this.sum.replaceChildren(...lines));
+    }
+    this.told = told;
     const time = this.took === undefined ? "" : ` in ${this.took.toFixed(1)} ms`;
     put(this.foot, this.about.replace(" here", ` here${time}`));
   }
@@ -404,13 +387,17 @@ class NetworkApp {
   // ---- the address ----
 
   tell() {
-    if (!ADDRESSED) return;
+    clearTimeout(this.later); // a browser refuses too many addresses
+    this.later = ADDRESSED ? setTimeout(() => this.write(), 200) : undefined;
+  }
+
+  write() {
     const parts = [];
     if (this.pad && this.touched) parts.push(`d=${[...this.values[0]].map((value) => Math.round(value * SIXTEENTHS).toString(SIXTEENTHS + 1)).join("")}`);
     if (this.why) parts.push(`why=${this.why.win},${this.why.rival}`);
-    if (this.cell) parts.push(`at=${this.cell}`);
-    clearTimeout(this.later); // a browser refuses too many addresses
-    this.later = setTimeout(() => writeAddress(parts.length ? `#${parts.join("&")}` : ""), 200);
+    if (this.quiz.on) parts.push(`quiz=${this.quiz.seed},${this.quiz.level}`);
+    else if (this.cell) parts.push(`at=${this.cell}`);
+    writeAddress(parts.length ? `#${parts.join("&")}` : "");
   }
 
   /** Show what the address says; whether it says what is drawn. */
@@ -422,11 +409,15 @@ class NetworkApp {
       this.values = this.network.forward(Float32Array.from(drawn, (digit) => parseInt(digit, SIXTEENTHS + 1) / SIXTEENTHS));
     }
     const found = (name) => new RegExp(`(?:^#|&)${name}=([\\d,]+)`).exec(location.hash)?.[1].split(",").map(Number);
+    const quiz = this.network.isLarge ? null : found("quiz");
+    const { length } = this.quiz.kinds;
+    this.quiz.on = false;
     const cell = found("at") ?? (location.hash ? null : this.data.at);
     const why = found("why");
     const { columns, answer } = this.network;
     const column = columns[cell?.[0]];
-    if (cell?.length === 4 && column && cell[1] < column.rows && cell[2] < column.cols && cell[3] < column.channels) Object.assign(this, { cell, kept: true, why: null });
+    if (quiz?.length === 2 && quiz[1] >= 1 && quiz[1] <= length) this.quiz.begin(...quiz);
+    else if (cell?.length === 4 && column && cell[1] < column.rows && cell[2] < column.cols && cell[3] < column.channels) Object.assign(this, { cell, kept: true, why: null });
     else if (why?.length === 2 && answer !== null && this.explains && why.every((c) => c < columns[answer].channels)) this.ask(...why);
     return Boolean(drawn);
   }
@@ -439,9 +430,10 @@ function strongest({ channels }, numbers) {
   return ranked(sizes);
 }
 
-/** Write a text where it is another one: the browser lays out anew what is written. */
+/** Write a text where it is another one: the browser lays out anew what is written, and another node is dearer than another text. */
 function put(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  if (!element.firstChild) element.append("");
+  if (element.firstChild.data !== text) element.firstChild.data = text;
 }
 
 /** Draw the page of a network in an element. */

@@ -14,9 +14,10 @@ const PERCENTS = ["percent among these ten:", "a scribble gets one, too"];
 /** The contents of the groups of an SVG: the titles of each column, then what is pointed at, asked or changed. */
 export function marksOf(app) {
   const { plane, flip, network } = app;
-  const parts = app.cell ? windows(app) : app.why ? ways(app) : app.covers ? covers(app) : [];
+  const parts = app.quiz.on && !(app.quiz.answered && app.cell) ? asked(app) : app.cell ? windows(app) : app.why ? ways(app) : app.covers ? covers(app) : [];
   if (flip?.cell) parts.push(ring(plane.middle(flip.cell), short(flip.to * plane.unit)));
-  return [...plane.places.map((place, k) => (network.isHidden(k) ? [] : titles(app, k, place))), arcs(app), parts].map((part) => part.join(""));
+  for (const [k, place] of plane.places.entries()) if (place.bars || !place.titles) place.titles = network.isHidden(k) ? "" : titles(app, k, place).join("");
+  return [...plane.places.map((place) => place.titles), arcs(app).join(""), parts.join("")];
 }
 
 /** Arcs beside the maps, from a column to one that it reaches past others, and around a closed block with such a way in it. */
@@ -75,6 +76,14 @@ function titles(app, k, place) {
   }
   if (app.pad) parts.push(...(wide ? PERCENTS : [PERCENTS.join(" ")]).map((line, i) => label(wide ? place.at + place.width : 0, place.below + 15 * i, line, "faint", wide ? "end" : "start")));
   return parts;
+}
+
+/** The cell or the map that a question is about, and the cell of the input to which the keys have moved. */
+function asked({ network, plane, quiz: { at, asked: { cell, map } } }) {
+  const [k, channel] = map ?? [cell[0], cell[3]];
+  const whole = map && network.columns[k];
+  const places = whole ? Array.from({ length: whole.rows * whole.cols }, (_, i) => network.cellAt(k, i * whole.channels).slice(1, 3)) : [cell.slice(1, 3)];
+  return [frame(plane.places[k], places, channel, "mark"), at ? frame(plane.places[0], [at.slice(1, 3)], at[3], "window") : ""];
 }
 
 /** The windows of the selected cell back to the input, and all that it reaches. */
@@ -139,11 +148,11 @@ export function percent(share) {
 const label = (x, y, words, name = "", anchor = "start") => `<text x="${x}" y="${y}" class="${name}" text-anchor="${anchor}">${words}</text>`;
 const ring = ([x, y], words) => `<circle class="mark" cx="${x}" cy="${y}" r="16"/>${label(x, y + 5, words, "best", "middle")}`;
 
-/** The number of a cell's map, on its upper edge. */
-function mapName({ network, plane: { wide } }, { maps, width, bars }, [k, , , channel]) {
+/** The number of a cell's map: above it, or where the page is narrow on the edge that is farther from the cell. */
+function mapName({ network, plane: { wide } }, { maps, width, height, bars }, [k, row, , channel]) {
   const { rows, cols, channels } = network.columns[k];
   const at = !bars && rows * cols > 1 && channels > 1 && maps.get(channel);
-  return at ? label(at.x + width / 2, at.y + (wide ? -1 : 9), `map ${channel}`, "map-name", "middle") : "";
+  return at ? label(at.x + width / 2, at.y + (wide ? -1 : row < rows / 2 ? height - 2 : 9), `map ${channel}`, "map-name", "middle") : "";
 }
 
 /** The outline of cells of a map. */

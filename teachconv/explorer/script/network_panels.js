@@ -51,7 +51,7 @@ export function piles(products, words) {
   }));
 }
 
-const placeName = (network, [k, row, col, channel]) => {
+export const placeName = (network, [k, row, col, channel]) => {
   const { name, rows, cols, channels } = network.columns[k];
   if (rows * cols === 1) return `${name}, ${k === network.answer ? "class" : "number"} ${channel}`;
   return `${name}${channels > 1 ? `, map ${channel}` : ""}, row ${row}, column ${col}`;
@@ -269,6 +269,7 @@ export function flipText({ network, plane: { unit } }, { cell, to, was, says, tr
 
 /** What one reads first. */
 export const hints = (app) => [
+  app.network.isLarge ? null : h("button", { type: "button", class: "shut begin-quiz", onclick: () => app.quiz.begin() }, "quiz"),
   h("h2", {}, app.network.isLarge ? "Click any cell" : "Point at any cell"),
   h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. Blue: what it reads; green: what it reaches; dashed: padding. Rows, columns and maps are counted from 0."),
   app.network.blocks.length ? h("p", {}, "A column is a block of layers, and an arc a way past some of them. The panel of a cell opens its block. Cells on the ways to the answer have their sums.") : null,

@@ -21,6 +21,7 @@ const PHOTO = 300; // cells of an input that is drawn as an image, black to whit
 const MOST_NUMBERS = 256; // of a vector that are shown
 const TWO_DIGITS = 28; // pixels of a cell that has two digits of its number
 const SHARP = 2; // the most pixels of the canvas to one of the page: a phone's third one would cost twice the time to paint
+const LEVEL = 255; // steps of a colour
 const [NUMBERED, LEAST_NUMBERED] = [22, 18]; // pixels of a cell that has its number, and of one of the input
 
 const NOWHERE = { maps: new Map(), cell: 0, at: 0, end: 0, left: 0 }; // of a column within a closed block
@@ -36,11 +37,14 @@ export class Plane {
     this.scales = scales; // the largest size of each column's numbers
     this.canvas = /** @type {HTMLCanvasElement} */ (document.createElement("canvas"));
     this.sheets = network.columns.map(() => document.createElement("canvas")); // of each column the maps that are shown, a pixel for each cell
+    this.pictures = []; // what each sheet holds
     this.wide = true;
     this.hasChances = false; // whether softmax takes the scores
     this.inked = false; // whether the input has no number below zero
     this.unit = 1; // what an input's number is multiplied by where it is written
-    this.colours = null; // those of the theme, until it changes
+    this.colours = null; // those of the theme, until it or the layout changes; then all is painted again
+    this.tints = []; // of the input and of the layers, the pixels for all sizes of a number
+    this.painted = []; // the numbers of each column that are painted
     this.title = WIDEST_TITLES[0];
     this.places = []; // of each column: its maps, the side of a cell, and where it begins
   }
@@ -87,6 +91,7 @@ export class Plane {
     this.size = wide ? { width: Math.max(width, at - air), height } : { width, height: at - air + 4 };
     const ratio = Math.min(SHARP, devicePixelRatio);
     Object.assign(this.canvas, { width: Math.round(this.size.width * ratio), height: Math.round(this.size.height * ratio) });
+    this.colours = null;
     Object.assign(this.canvas.style, { width: `${this.size.width}px`, height: `${this.size.height}px` });
   }
 
@@ -151,7 +156,7 @@ export class Plane {
     const [across, down] = [cols * cell, rows * cell];
     const y = wide ? TOP + (pad.height && pad.height - 8) : PAD_CAPTION;
     const step = wide ? { x: 0, y: down + GAP } : { x: across + 4, y: 0 };
-    const x = wide ? 2 + Math.max(0, (pad.width - across) / 2) : pad.width ? Math.min(width - across - 14, 2 * pad.width) : 2;
+    const x = wide ? 2 + Math.max(0, (pad.width - across) / 2) : pad.width ? Math.min(width - across - cell - 4, 2 * pad.width) : 2; // windows reach a cell beyond it
     const maps = new Map(range(0, channels).map((c) => [c, { x: x + c * step.x, y: y + c * step.y }]));
     return { maps, cell, width: across, height: down, at: wide ? x : y, end: x + across, top: y, left: 0 };
   }
@@ -194,59 +199,77 @@ export class Plane {
     return [at.x + (col + 0.5) * cell, at.y + (row + 0.5) * cell];
   }
 
-  /** Paint all maps; `isBlank`: there is nothing to answer to. */
+  /** Paint the maps that have changed, and the answer; `isBlank`: there is nothing to answer to. */
   paint(values, isBlank) {
     const pen = this.canvas.getContext("2d");
     const ratio = Math.min(SHARP, devicePixelRatio);
-    this.colours ??= signColours(this.canvas, ["above", "below", "line", "soft", "ink", "paper", "mark"]); // each asks for the page's style
-    const [above, below, line, soft, ink, paper, mark] = this.colours;
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, this.size.width, this.size.height);
+    if (!this.colours) this.clear(pen, ratio);
+    const [above, , , , ink, paper, mark] = this.colours;
+    const whole = (pixels) => Math.round(pixels * ratio) / ratio; // or the edges would mix with what was there before
     for (const [k, place] of this.places.entries()) {
-      if (place.bars || !place.maps.size) continue;
-      const { cols, rows } = this.network.columns[k];
-      const isPhoto = !k && this.inked && rows * cols > PHOTO;
-      const sheet = this.drawSheet(k, values[k], isPhoto ? ["rgb(255, 255, 255)", below, "rgb(17, 17, 17)"] : [k || !this.inked ? above : ink, below, soft]);
-      pen.imageSmoothingEnabled = false;
-      for (const [i, at] of [...place.maps.values()].entries()) {
-        pen.drawImage(sheet, 0, i * rows, cols, rows, at.x, at.y, place.width, place.height);
-        pen.strokeStyle = line;
-        if (rows * cols > 1) pen.strokeRect(at.x - 0.5, at.y - 0.5, place.width + 1, place.height + 1);
+      if (place.bars) continue;
+      const { cols, rows, channels } = this.network.columns[k];
+      const [numbers, before] = [values[k], this.painted[k]];
+      const isSame = (channel) => before?.every((number, i) => i % channels !== channel || number === numbers[i]);
+      const changed = before === numbers ? [] : [...place.maps].map(([channel, at], i) => ({ channel, at, i })).filter(({ channel }) => !isSame(channel));
+      if (!changed.length) continue;
+      this.painted[k] = numbers;
+      const sheet = this.drawSheet(k, numbers);
+      for (const { at, i } of changed) {
+        const [x, y] = [whole(at.x), whole(at.y)];
+        pen.drawImage(sheet, 0, i * rows, cols, rows, x, y, whole(at.x + place.width) - x, whole(at.y + place.height) - y);
       }
-      if (place.cell >= (k ? NUMBERED : LEAST_NUMBERED)) this.number(pen, k, values[k], ink, paper);
+      if (place.cell >= (k ? NUMBERED : LEAST_NUMBERED)) this.number(pen, k, numbers, changed, ink, paper);
     }
     if (this.network.answer !== null) this.paintBars(pen, values[this.network.answer], isBlank, above, mark);
   }
 
+  /** Begin anew, in the theme's colours: the edges of the maps. */
+  clear(pen, ratio) {
+    this.colours = signColours(this.canvas, ["above", "below", "line", "soft", "ink", "paper", "mark"]); // each asks for the page's style
+    const [above, below, line, soft, ink] = this.colours;
+    const { rows, cols } = this.network.columns[0];
+    const isPhoto = this.inked && rows * cols > PHOTO;
+    this.tints = [isPhoto ? tints("rgb(17, 17, 17)", "rgb(255, 255, 255)", below) : tints(soft, this.inked ? ink : above, below), tints(soft, above, below)];
+    this.painted = [];
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, this.size.width, this.size.height);
+    pen.imageSmoothingEnabled = false;
+    pen.strokeStyle = line;
+    for (const { maps, width, height, bars } of this.places) {
+      for (const { x, y } of bars ? [] : maps.values()) pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
+    }
+  }
+
   /** A column's maps below each other. */
-  drawSheet(k, numbers, colours) {
+  drawSheet(k, numbers) {
     const { rows, cols, channels } = this.network.columns[k];
-    const shown = [...this.places[k].maps.keys()];
-    const [sheet, height] = [this.sheets[k], rows * shown.length];
-    if (sheet.width !== cols || sheet.height !== height) Object.assign(sheet, { width: cols, height });
-    const picture = new ImageData(cols, height);
-    const [above, below, ground] = colours.map(redGreenBlue);
-    for (const [i, channel] of shown.entries()) {
-      for (let place = 0; place < rows * cols; place++) {
-        const value = numbers[place * channels + channel];
-        const share = Math.min(1, Math.abs(value) / (this.scales[k] || 1));
-        const full = value < 0 ? below : above;
-        const at = 4 * (i * rows * cols + place);
-        for (let c = 0; c < 3; c++) picture.data[at + c] = ground[c] + (full[c] - ground[c]) * share;
-        picture.data[at + 3] = 255;
+    const { maps } = this.places[k];
+    const [sheet, height] = [this.sheets[k], rows * maps.size];
+    if (this.pictures[k]?.width !== cols || this.pictures[k].height !== height) {
+      Object.assign(sheet, { width: cols, height });
+      this.pictures[k] = new ImageData(cols, height);
+    }
+    const pixels = new Uint32Array(this.pictures[k].data.buffer);
+    const colours = this.tints[Math.min(k, 1)];
+    const steps = LEVEL / (this.scales[k] || 1);
+    let at = 0;
+    for (const channel of maps.keys()) {
+      for (let i = channel; i < numbers.length; i += channels, at++) {
+        pixels[at] = colours[(numbers[i] < 0 ? LEVEL + 1 : 0) + Math.min(LEVEL, Math.round(Math.abs(numbers[i]) * steps))];
       }
     }
-    sheet.getContext("2d").putImageData(picture, 0, 0);
+    sheet.getContext("2d").putImageData(this.pictures[k], 0, 0);
     return sheet;
   }
 
   /** The numbers in cells that are large enough. */
-  number(pen, k, numbers, ink, paper) {
-    const { cell, maps } = this.places[k];
+  number(pen, k, numbers, maps, ink, paper) {
+    const { cell } = this.places[k];
     const { rows, cols, channels } = this.network.columns[k];
     pen.font = `${Math.min(13, Math.floor(cell * 0.42))}px system-ui, sans-serif`;
     Object.assign(pen, { textAlign: "center", textBaseline: "middle" });
-    for (const [channel, at] of maps) {
+    for (const { channel, at } of maps) {
       for (let place = 0; place < rows * cols; place++) {
         const value = numbers[place * channels + channel] * (k ? 1 : this.unit);
         if (!value) continue;
@@ -261,6 +284,9 @@ export class Plane {
     const shares = this.shares(scores);
     const [best] = ranked(scores);
     const shown = this.classes(scores);
+    const { at, end, cell: side, count } = this.places[this.network.answer];
+    if (this.wide) pen.clearRect(at, TOP, end - at, count * side);
+    else pen.clearRect(0, at, this.size.width, end - at);
     for (const c of isBlank ? [] : shown) {
       const { maps, cell, width } = this.places[this.network.answer];
       const { x, y } = maps.get(c);
@@ -280,3 +306,10 @@ export class Plane {
 
 /** Red, green and blue of a colour as the browser writes it. */
 const redGreenBlue = (colour) => (colour.startsWith("color(srgb") ? colour.match(/[\d.]+/g).slice(0, 3).map((part) => 255 * Number(part)) : colour.match(/[\d.]+/g).slice(0, 3).map(Number));
+
+/** Pixels from a ground to the colour of numbers above zero, then of those from it to the colour of numbers below. */
+function tints(...colours) {
+  const [ground, ...ends] = colours.map(redGreenBlue);
+  const parts = ends.flatMap((end) => Array.from({ length: LEVEL + 1 }, (_, n) => [...ground.map((part, c) => part + ((end[c] - part) * n) / LEVEL), 255]));
+  return new Uint32Array(Uint8ClampedArray.from(parts.flat()).buffer);
+}

@@ -90,12 +90,12 @@ export function cellsOf(network, k, mask, channel) {
   return found;
 }
 
-/** How many rows and columns the cells of a mask span, on any map: what a reader counts. */
+/** The first row and column of the cells of a mask, and how many they span, on any map: what a reader counts. */
 export function spanOf(network, k, mask) {
   const { cols, channels } = network.columns[k];
   const places = [...new Set([...mask.keys()].filter((i) => mask[i]).map((i) => Math.floor(i / channels)))];
   const sides = [(place) => Math.floor(place / cols), (place) => place % cols].map((side) => places.map(side));
-  return { count: places.length, sides: sides.map((side) => (side.length ? Math.max(...side) - Math.min(...side) + 1 : 0)) };
+  return { count: places.length, first: sides.map((side) => Math.min(...side)), sides: sides.map((side) => (side.length ? Math.max(...side) - Math.min(...side) + 1 : 0)) };
 }
 
 /** The outline of cells as an SVG path: the edges between one of them and what is none. */

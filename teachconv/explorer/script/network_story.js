@@ -1,7 +1,13 @@
-// The story of the page on which one draws: nine steps from the ink to the answer, each of which points at something.
+// What the page on which one draws draws itself, and its story: nine steps from the ink to the answer, each of which points at something.
 
 import { h } from "./elements.js";
+import { still } from "./flight.js";
 import { ranked } from "./network_numbers.js";
+import { range } from "./python.js";
+
+const SEVEN = [[0.22, 0.2], [0.76, 0.2], [0.6, 0.48], [0.44, 0.84]]; // what the page draws itself
+const PIECES = 24; // of each of its lines
+const DRAWS_IN = 1200; // milliseconds in which it does
 
 /** The cell with the largest number of a column, of the drawing that is shown. */
 const strongestCell = ({ network, values }, k) => network.cellAt(k, values[k].indexOf(Math.max(...values[k])));
@@ -21,6 +27,20 @@ const STORY = [
   ["The answer is the largest of ten sums of 64 products. Softmax makes shares of them.", (app) => [5, 0, 0, ranked(app.scores)[0]]],
   ["Why this digit and not the next? The difference of two sums has products for and against, and ways back to the ink.", null],
 ];
+
+/** The page draws a digit itself, until the reader does. */
+export function drawItself(app) {
+  app.touched = false;
+  const start = performance.now();
+  const points = SEVEN.slice(1).flatMap((end, i) => range(0, PIECES).map((n) => end.map((to, axis) => SEVEN[i][axis] + ((to - SEVEN[i][axis]) * n) / PIECES)));
+  const step = (now) => {
+    if (app.touched) return;
+    const share = still() ? 1 : Math.min(1, (now - start) / DRAWS_IN);
+    app.pad.draw([share < 1 ? points.slice(0, 1 + Math.floor(share * points.length)) : SEVEN]);
+    if (share < 1) requestAnimationFrame(step);
+  };
+  step(start);
+}
 
 /** Go to a step; one beyond the ends leaves the story. */
 export function goTo(app, number) {

@@ -1,7 +1,7 @@
-// A pad for a digit, and beside it what the network reads: the digit scaled as the training images were, its ink counted in blocks.
+// A pad for a digit, and what the network reads of it: the digit scaled as the training images were, its ink counted in blocks.
 // examples/drawn_digits.py has the same preparation in Python.
 
-import { h } from "./elements.js";
+import { h, svg } from "./elements.js";
 
 const BITMAP = 32; // rows and columns
 const BLOCK = 4;
@@ -19,13 +19,13 @@ const KEY_STEP = 0.04; // of the pad: what an arrow key moves the pen by
  */
 
 /**
- * Which cells of the bitmap have ink, row by row: the drawing fills it, and its lines are as thick as usual.
+ * How many cells of each block of the bitmap have ink: 64 numbers from 0 to 16, row by row. The drawing fills the bitmap, and its lines are as thick as usual.
  * @param {Stroke[]} strokes
- * @returns {boolean[]}
  */
-export function bitmapOf(strokes) {
+export function inkOf(strokes) {
+  const counts = new Float64Array(READ * READ);
   const points = strokes.flat();
-  if (!points.length) return Array(BITMAP * BITMAP).fill(false);
+  if (!points.length) return counts;
   const [[left, right], [top, bottom]] = [0, 1].map((axis) => points.reduce(([low, high], { [axis]: at }) => [Math.min(low, at), Math.max(high, at)], [Infinity, -Infinity]));
   const [width, height] = [right - left, bottom - top];
   const rowsForOne = FILLED[1] / Math.max(height, width / 3, LEAST); // a lying line does not become a high one
@@ -33,8 +33,12 @@ export function bitmapOf(strokes) {
   const placed = ([x, y]) => [(x - (left + right) / 2) * colsForOne + BITMAP / 2, (y - (top + bottom) / 2) * rowsForOne + BITMAP / 2];
   const squares = squaredDistances(strokes.map((stroke) => stroke.map(placed)));
   const [least, most] = RADII;
-  const reach = Math.min(Math.max(squares.toSorted()[INK - 1], least ** 2), most ** 2);
-  return Array.from(squares, (square) => square <= reach);
+  const near = squares.filter((square) => square < most ** 2).sort();
+  const reach = Math.max(near[INK - 1] ?? most ** 2, least ** 2);
+  for (const [at, square] of squares.entries()) {
+    if (square <= reach) counts[Math.floor(at / BITMAP / BLOCK) * READ + Math.floor((at % BITMAP) / BLOCK)] += 1;
+  }
+  return counts;
 }
 
 /** The square of the distance of each cell's middle to the nearest line; infinite where no line is within the largest radius. */
@@ -64,37 +68,13 @@ function squaredDistances(strokes) {
   return nearest;
 }
 
-/**
- * How many cells of each block have ink: 64 numbers from 0 to 16, row by row.
- * @param {Stroke[]} strokes
- */
-export function inkOf(strokes) {
-  const counts = new Float64Array(READ * READ);
-  bitmapOf(strokes).forEach((inked, at) => {
-    const row = Math.floor(at / BITMAP);
-    if (inked) counts[Math.floor(row / BLOCK) * READ + Math.floor((at % BITMAP) / BLOCK)] += 1;
-  });
-  return counts;
-}
-
 /** Counts of ink as the network takes them: from 0 to 1. */
 export const asInput = (counts) => counts.map((count) => count / BLOCK ** 2);
 
-/** An element of a drawing. */
-function shape(tag, attributes, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  element.append(...children);
-  return element;
-}
-
-const PLAIN = "position:static;width:100%;display:block"; // wherever the page puts other drawings
 export const KEYS = "Keys: arrows move the pen, Space lowers or lifts it, Backspace removes a stroke, Delete clears.";
-/** The colour of a number on its cell: of black and white the one that is easier to read, on light paper and on dark. */
-const readable = (count) => (count < 8 ? "light-dark(#000, #fff)" : count < 10 ? "#000" : "light-dark(#fff, #000)");
 
 /**
- * Insert a pad and what the network reads into an element.
+ * Insert a pad into an element.
  *
  * `onInput` is called at each change with what the network takes (`asInput` of `inkOf`), `onFirstTouch` before a stroke of the reader that takes
  * the place of what `draw` drew, and `onKeys` as the reader draws with keys (true) or with a pointer (false).
@@ -104,7 +84,7 @@ const readable = (count) => (count < 8 ? "light-dark(#000, #fff)" : count < 10 ?
  */
 export function pad(element, handlers = {}) {
   const made = new Pad(handlers);
-  element.append(...made.figures);
+  element.append(h("figure", { class: "pad" }, h("figcaption", {}, "what you draw"), made.surface));
   return { draw: (strokes) => made.set(strokes), clear: () => made.set([]), strokes: () => structuredClone(made.strokes) };
 }
 
@@ -113,25 +93,14 @@ class Pad {
     this.handlers = handlers;
     /** @type {Stroke[]} */
     this.strokes = [];
-    this.counts = inkOf([]);
     this.isOwn = false; // whether the reader drew them
     this.pen = null; // the pointer that draws, "keys", or null
     this.at = [0.5, 0.5]; // where the arrow keys have moved the pen
     this.frame = 0;
-    this.line = shape("path", { fill: "none", stroke: "currentColor", "stroke-width": PEN, "stroke-linecap": "round", "stroke-linejoin": "round" });
-    this.spot = shape("circle", { r: PEN / 2, fill: "none", stroke: "var(--mark)", "stroke-width": 0.012, visibility: "hidden" });
-    this.surface = shape("svg", { class: "surface", viewBox: "0 0 1 1", tabindex: 0, role: "application", "aria-label": `Pad: draw a digit. ${KEYS}`,
-      style: `${PLAIN};pointer-events:auto;touch-action:none;cursor:crosshair` }, this.line, this.spot);
-    this.cells = Array.from({ length: READ * READ }, (_, i) => {
-      const [row, col] = [Math.floor(i / READ), i % READ];
-      const text = shape("text", { x: col + 0.5, y: row + 0.66, "text-anchor": "middle", style: "font-size:.46px" });
-      return { count: 0, text, ground: shape("rect", { x: col, y: row, width: 1, height: 1, fill: "currentColor", "fill-opacity": 0 }) };
-    });
-    this.reading = shape("svg", { class: "reading", viewBox: `0 0 ${READ} ${READ}`, role: "img", style: PLAIN }, ...this.cells.flatMap(({ ground, text }) => [ground, text]));
-    this.figures = [
-      h("figure", { class: "pad drawing" }, h("figcaption", {}, "what you draw"), this.surface),
-      h("figure", { class: "pad" }, h("figcaption", {}, "what the network reads: ink in each block of 4 × 4"), this.reading),
-    ];
+    this.line = svg("path", { fill: "none", stroke: "currentColor", "stroke-width": PEN, "stroke-linecap": "round", "stroke-linejoin": "round" });
+    this.spot = svg("circle", { r: PEN / 2, fill: "none", stroke: "var(--mark)", "stroke-width": 0.012, visibility: "hidden" });
+    this.surface = svg("svg", { class: "surface", viewBox: "0 0 1 1", tabindex: 0, role: "application", "aria-label": `Pad: draw a digit. ${KEYS}`,
+      style: "position:static;width:100%;display:block;pointer-events:auto;touch-action:none;cursor:crosshair" }, this.line, this.spot); // wherever the page puts other drawings
     this.listen();
     this.paint();
   }
@@ -224,8 +193,7 @@ class Pad {
 
   /** Say what the network takes now, and draw it with the next frame. */
   tell() {
-    this.counts = inkOf(this.strokes);
-    this.handlers.onInput?.(asInput(this.counts));
+    this.handlers.onInput?.(asInput(inkOf(this.strokes)));
     this.paintSoon();
   }
 
@@ -241,16 +209,6 @@ class Pad {
     this.spot.setAttribute("cx", String(x));
     this.spot.setAttribute("cy", String(y));
     this.spot.setAttribute("fill", this.pen === "keys" ? "var(--mark)" : "none");
-    const { counts } = this;
-    for (const [i, cell] of this.cells.entries()) {
-      if (cell.count === counts[i]) continue;
-      cell.count = counts[i];
-      cell.text.textContent = cell.count ? String(cell.count) : "";
-      cell.text.style.fill = readable(cell.count);
-      cell.ground.setAttribute("fill-opacity", String(cell.count / BLOCK ** 2));
-    }
-    const rows = Array.from({ length: READ }, (_, row) => counts.slice(row * READ, (row + 1) * READ).join(" "));
-    this.reading.setAttribute("aria-label", `What the network reads, 8 rows of 8 counts from 0 to 16: ${rows.join("; ")}`);
   }
 }
 
