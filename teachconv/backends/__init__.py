@@ -20,7 +20,9 @@ groups = in_channels. A module with ``TAKES_DEVICE_ARRAYS = True`` is also given
 
 A module may have ``RANKS``, the numbers of spatial axes that its functions take, such as (1, 2, 3); without
 it they take 2. For rank 1 the axes are (cols,), for rank 3 (depth, rows, cols): ``geometry.axes`` has them,
-and x is ``[batch, *in_sizes, in_channels]``, w and dy likewise.
+and x is ``[batch, *in_sizes, in_channels]``, w and dy likewise. It may have ``expected_seconds(kind,
+geometry)``, which returns how long algorithms may take, by their names: `teachconv.diff` runs one that takes
+long only if it is named.
 
 A new backend is one file, one line in ``TABLE``, and its name in ``BackendName`` of argument_types.py;
 `teachconv.check_backend` runs the common cases on it, over each number of axes in ``RANKS``, before it has

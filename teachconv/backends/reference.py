@@ -29,12 +29,12 @@ from ..core.arguments import Shape
 from ..core.dtypes import float_format, is_integer, to_dtype, wrap
 from ..core.geometry import ConvGeometry
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
-from ..core.taps import by_taps, factors_of, gather, overlap, scatter
+from ..core.taps import by_place, factors_of, filled, gather, overlap, scatter
 from ..support import progress, record
 from ..support.errors import ContractError
 from ..support.memory import check_bytes
 from . import ONCE, QUIET, Algorithm, finish
-from .slices import Slices, bits_for, cut, exact_sums
+from .slices import cut, exact_sums, span_of, widths_for
 
 ALGORITHMS = (
     Algorithm(
@@ -275,59 +275,52 @@ def _bias_terms(bias: np.ndarray | None, channels: int) -> list[Terms]:
 
 
 class Block(NamedTuple):
-    """Some cells of the result: ``result[cells]`` are the sums of left[..., term] * right[term, channel]."""
+    """Some cells of the result, as [places, channels], whose sums run over parts and terms."""
 
-    cells: Any  # an index into the result; its last axis is the channel
-    left: np.ndarray  # [..., terms]
-    right: np.ndarray  # [terms, channels]
+    cells: tuple[np.ndarray, slice]  # which places, and which channels
+    left: np.ndarray  # [parts, places, terms]
+    right: np.ndarray  # [parts, terms, channels]
 
 
 Blocks: TypeAlias = Callable[[np.ndarray, np.ndarray], Iterable[Block]]
-LARGEST_BLOCK = 1 << 20  # numbers in `Block.left`, roughly: what is in memory at one time
+LARGEST_BLOCK = 1 << 20  # numbers in `Block.left`, or cells: what is in memory at one time
 _STEP = 4 << 20  # terms that are summed in one go, a fifth of a second; in between Python answers Ctrl-C
 _CHECKED = 1 << 19  # terms of the sums that are compared in one call: 50 ms
 _WORTH_SLICING = 1 << 18  # multiply-adds of a call; of fewer the sums one by one take as long
 _LONG = 16 << 20  # multiply-adds of a call that says how far it is: about a second
 
 
-def _patches(images: np.ndarray, filters: np.ndarray, *, g: ConvGeometry, scatters: bool) -> Iterator[Block]:
+def _patches(
+    images: np.ndarray, filters: np.ndarray, *, g: ConvGeometry, scatters: bool, fill: bool
+) -> Iterator[Block]:
     """Yield the cells that meet the same taps together: patches of the images, and the filters' taps.
 
     ``images`` is [parts, batch, *sizes, channels], ``filters`` [parts, *filter_sizes, in_channels / groups,
-    out_channels]; parts is 1 or 4, see `_halves`. Where the call scatters, sums run over out channels.
+    out_channels]. Where the call scatters, sums run over out channels. With ``fill`` some taps are in the
+    padding, where they meet a zero.
     """
     tables = [(scatter if scatters else gather)(axis) for axis in g.axes]
-    rank, filter_sizes = len(tables), filters.shape[1:-2]
+    if fill:
+        tables = [filled(*each) for each in zip(tables, images.shape[2:-1], strict=True)]
+        images = np.pad(images, [(0, 0), (0, 0), *[(0, 1)] * g.rank, (0, 0)])
+    parts, batch, *sizes, _ = images.shape
+    images, places = images.reshape(parts, batch, prod(sizes), -1), prod(map(len, tables))
     ins, outs = filters.shape[-2], filters.shape[-1] // g.groups
     depth, channels = (outs, ins) if scatters else (ins, outs)
-    one_place = prod(images.shape[:2]) * images.shape[-1] * prod(filter_sizes)
-    room, groups = LARGEST_BLOCK // one_place, []
-    for axis, table in reversed(list(enumerate(tables))):
-        others, behind = (1,) * (rank - 1), (1,) * (rank - 1 - axis)  # so that the axes' indices broadcast
-        groups.append(
-            [
-                (
-                    one.indices.reshape(len(one.cells), *others, len(one.taps), *behind),
-                    one.taps.reshape(-1, *behind),
-                    one.cells.reshape(-1, *behind),
-                )
-                for one in by_taps(table, max(1, room))
-            ]
-        )
-        room //= len(table)
-    for same in product(*reversed(groups)):  # for each axis some indices that have the same taps
-        indices, taps, cells = zip(*same, strict=True)
+    most = LARGEST_BLOCK // (batch * g.groups * max(1, parts * depth, channels))
+    last, rights = None, []
+    for taps, cells, met in by_place(tables, sizes, max(1, most)):
+        terms = len(taps[0]) * depth
+        if taps is not last:
+            last, chosen = taps, np.split(filters[:, *taps], g.groups, axis=-1)
+            chosen = [right.swapaxes(-1, -2) if scatters else right for right in chosen]
+            rights = [right.reshape(len(right), terms, channels) for right in chosen]
         # mark: kernel of direct/y direct/dx slices/y slices/dx
-        patches = np.moveaxis(images[:, :, *indices], 0, 1 + rank)  # [batch, *cells, parts, *taps, channels]
-        for k in range(g.groups):
-            left = patches[..., k * depth : (k + 1) * depth]
-            right = filters[:, *taps, :, k * outs : (k + 1) * outs]
-            right = right.swapaxes(-1, -2) if scatters else right
-            yield Block(
-                (slice(None), *cells, slice(k * channels, (k + 1) * channels)),
-                left.reshape(*left.shape[: 1 + rank], -1),
-                right.reshape(-1, channels),
-            )
+        patches = images.take(met, axis=2)  # [parts, batch, cells, taps, channels]
+        rows = (np.arange(batch)[:, None] * places + cells).ravel()
+        for k, right in enumerate(rights):
+            left = patches[..., k * depth : (k + 1) * depth].reshape(parts, len(rows), terms)
+            yield Block((rows, slice(k * channels, (k + 1) * channels)), left, right)
 
 
 def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: ConvGeometry) -> Iterator[Block]:
@@ -336,15 +329,19 @@ def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: ConvGeometry) -> Iterator[Blo
     ``x`` and ``dy`` are [parts, batch, *sizes, channels].
     """
     depth, outs = g.filters_shape[-2], g.out_channels // g.groups
-    for taps in _every_cell(g.filters_shape[:-2]):
+    for place, taps in enumerate(_every_cell(g.filters_shape[:-2])):
         # mark: kernel of direct/dw slices/dw
         slices = (overlap(axis, tap) for axis, tap in zip(g.axes, taps, strict=True))
         fed, met = zip(*slices, strict=True)
         for k in range(g.groups):
             ins, channels = slice(k * depth, (k + 1) * depth), slice(k * outs, (k + 1) * outs)
-            left = np.moveaxis(x[:, :, *met, ins], -1, 0).reshape(depth, -1)
-            right = dy[:, :, *fed, channels].reshape(-1, outs)
-            yield Block((*taps, slice(None), channels), left, right)
+            left, right = np.moveaxis(x[:, :, *met, ins], -1, 1), dy[:, :, *fed, channels]
+            terms = prod(right.shape[1:-1])
+            yield Block(
+                (np.arange(place * depth, (place + 1) * depth), channels),
+                left.reshape(len(left), depth, terms),
+                right.reshape(len(right), terms, outs),
+            )
 
 
 def _exact_sums(
@@ -360,14 +357,15 @@ def _exact_sums(
     The correctly rounded doubles of all sums are rounded on to the dtype as one array. Only where a
     double is a midpoint of the dtype, or not finite, are the terms looked at again.
     """
-    patches = partial(_patches, g=g, scatters=kind.scatters)
+    cuts = _cut(first, second, bias, g.terms_of(kind.result)) if algorithm == "slices" else None
+    patches = partial(_patches, g=g, scatters=kind.scatters, fill=cuts is not None)
     blocks: Blocks = partial(_overlaps, g=g) if kind.sums_images else patches
 
     def exact_blocks() -> Iterable[Block]:
         return blocks(_exact_numbers(first)[np.newaxis], _exact_numbers(second)[np.newaxis])
 
     dtype, shape, done = first.dtype, g.shape_of(kind.result), 0
-    totals = np.empty(shape, object if is_integer(dtype) else np.float64)
+    totals = np.empty((prod(shape[:-1]), shape[-1]), object if is_integer(dtype) else np.float64)
     may_underflow = False
 
     def tell(cells: int) -> None:
@@ -375,10 +373,9 @@ def _exact_sums(
         done += cells
         progress.say(f"{min(99, 100 * done // prod(shape))} %")
 
-    cuts = _cut(first, second, bias, g.terms_of(kind.result)) if algorithm == "slices" else None
     if cuts is not None:
-        for block in blocks(*(one.parts for one in cuts)):
-            totals[block.cells] = sums = _sliced_sums(block, cuts, bias, is_integer(dtype))
+        for block in blocks(*cuts):
+            totals[block.cells] = sums = _sliced_sums(block, bias, is_integer(dtype))
             tell(sums.size)
     elif is_integer(dtype):
         for block in exact_blocks():
@@ -400,6 +397,7 @@ def _exact_sums(
                 at = block.cells
                 rounded[at] = _settle(rounded[at], doubtful[at], block, bias, dtype)
         result = rounded.astype(dtype)
+    result = result.reshape(shape)
     if cuts is not None:
         _check_some(result, kind, first, second, g, bias)
     return result
@@ -474,40 +472,30 @@ def _scaled(numbers: np.ndarray) -> tuple[list[int], int]:
     return [int(part) << shift for part, shift in zip(whole, shifts, strict=True)], least - 53
 
 
-def _cut(
-    first: np.ndarray, second: np.ndarray, bias: Sequence[Terms], terms: int
-) -> tuple[Slices, Slices] | None:
+def _cut(first: np.ndarray, second: np.ndarray, bias: Sequence[Terms], terms: int) -> list[np.ndarray] | None:
     """Return the slices of both arrays for sums of ``terms`` terms, integers as one; None without any."""
     one, other = (array.astype(np.float64) for array in (first, second))
     if is_integer(first.dtype):
         largest = [int(np.abs(numbers).max(initial=0)) for numbers in (one, other)]
         if terms * prod(largest) < 1 << 53:
-            return Slices(one[np.newaxis], 0), Slices(other[np.newaxis], 0)
+            return [one[np.newaxis], other[np.newaxis]]
     elif all(np.isfinite(numbers).all() for numbers in (one, other, _joined(bias))):
-        bits = bits_for(terms)
-        left, right = cut(one, bits), cut(other, bits)
-        if left is not None and right is not None:
-            return left, right
+        spans = [span_of(numbers, float_format(first.dtype).precision) for numbers in (one, other)]
+        if widths := widths_for(terms, *spans):
+            return [*map(cut, (one, other), spans, widths)]
     with record.stage("choose algorithm again") as stage:
         stage.know(algorithm="direct")
         stage.say("slices gives way: numbers are not finite, too large, or too different in size")
     return None
 
 
-def _sliced_sums(
-    block: Block, cuts: tuple[Slices, Slices], bias: Sequence[Terms], integers: bool
-) -> np.ndarray:
+def _sliced_sums(block: Block, bias: Sequence[Terms], integers: bool) -> np.ndarray:
     """Return the sums of a block of slices: doubles, each rounded once, or integers."""
-    (*cells, _), channels = block.left.shape, block.right.shape[1]
-    one, other = cuts
-    left = block.left.reshape(prod(cells), len(one.parts), -1).swapaxes(0, 1)  # [slices, cells, terms]
-    right = block.right.reshape(len(other.parts), -1, channels)  # [slices, terms, channels]
     added = _joined(bias[block.cells[-1]])
     if integers:
-        sums = exact_sums(left, right).astype(np.int64).astype(object) + np.array(added or 0, object)
-    else:
-        sums = exact_sums(left, right, one.exponent + other.exponent, np.array(added) if added else None)
-    return sums.reshape(*cells, channels)
+        sums = exact_sums(block.left, block.right).astype(np.int64).astype(object)
+        return np.asarray(sums + np.array(added or 0, object))
+    return exact_sums(block.left, block.right, np.array(added) if added else None)
 
 
 def _joined(bias: Sequence[Terms]) -> Terms:
@@ -526,7 +514,7 @@ def _sums(
     for part in (sums[first : first + step] for first in range(0, len(sums), step)):
         part[:] = np.fromiter(map(add, islice(products, len(part))), part.dtype, len(part))
         tell(len(part))
-    return sums.reshape(*block.left.shape[:-1], len(rights))
+    return sums.reshape(len(lefts), len(rights))
 
 
 def _fsum_or_nan(terms: Iterable[Any]) -> float:
@@ -550,8 +538,8 @@ def _settle(
 
 def _factors(block: Block, bias: Sequence[Terms]) -> tuple[list[Terms], list[Terms]]:
     """Return a block's numbers as lists; the bias is one more number on the right, with 1 on the left."""
-    lefts = block.left.reshape(prod(block.left.shape[:-1]), -1).tolist()
-    rights = block.right.T.tolist()
+    lefts = np.concatenate(block.left, axis=1).tolist()
+    rights = np.concatenate(block.right).T.tolist()
     for right, extra in zip(rights, bias[block.cells[-1]], strict=True):
         right += extra
     if len(rights[0]) > len(lefts[0]):

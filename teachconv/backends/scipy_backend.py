@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from math import log2, prod
 from typing import Any, TypeAlias
@@ -21,8 +22,7 @@ import numpy as np
 from ..core.dtypes import FLOATS, float_format
 from ..core.geometry import ConvGeometry
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
-from ..core.law import AxisGeometry
-from ..core.taps import overlap, reached, triples, window
+from ..core.taps import by_place, gather, overlap, reached, window
 from ..support import record
 from ..support.memory import check_bytes, check_memory
 from . import QUIET, Algorithm, blocks, finish, load, pad, to_accumulator, zeros
@@ -51,13 +51,14 @@ ALGORITHMS = (
 )
 
 RANKS = (1, 2, 3)
-_BLOCK_ENTRIES = 2 << 20  # of one sparse matrix: building it takes up to 40 bytes for each
+_BLOCK_ENTRIES = 2 << 20  # of one sparse matrix: building it takes up to 32 bytes for each
+_BLOCK_PLACES = 1 << 14  # that taps read, whose rows are written together
 _BLOCK_MACS = 128 << 20  # of one call of SciPy, which Ctrl-C does not interrupt
 _BLOCK_POINTS = 4 << 20  # that one call transforms
-# Nanoseconds, measured on an Intel Xeon, rounded: to build an entry of C; to compute a cell by correlate2d,
-# beside one for each multiply-add; to transform a point, for each bit of the number of points.
-# The last is the number of cells that take as long as a call of correlate2d.
-_ENTRY, _CELL, _POINT, _CALL = 20, 20, 1.5, 500
+# Nanoseconds, measured on an Intel Xeon, rounded: to find a place that a tap reads, and to write an entry of
+# C there; to compute a cell by correlate2d, beside one for each multiply-add; to transform a point, for each
+# bit of the number of points. The last is the number of cells that take as long as a call of correlate2d.
+_PLACE, _ENTRY, _CELL, _POINT, _CALL = 20, 3, 20, 1.5, 500
 Index: TypeAlias = tuple[slice, ...]
 
 
@@ -185,6 +186,7 @@ def conv2d_backprop_filter(
 
 def _matrices(w: np.ndarray, geometry: ConvGeometry) -> Iterator[tuple[Any, Index, Index]]:
     """Yield a part of C at a time, which the images share, and what it reads and gives of some images."""
+    w = np.moveaxis(np.ascontiguousarray(np.moveaxis(w, -1, 0)), 0, -1)  # as the rows of C have it
     for block in blocks(replace(geometry, batch=1), _BLOCK_ENTRIES // prod(geometry.filters_shape)):
         matrix = conv_matrix(w, block.geometry)
         step = max(1, _BLOCK_MACS // max(matrix.nnz, 16 * max(matrix.shape)))
@@ -211,18 +213,29 @@ def conv_matrix(w: np.ndarray, geometry: ConvGeometry):  # type: ignore[no-untyp
     """
     csr_array = load("scipy.sparse").csr_array
     with record.stage("build matrix") as stage:
-        depth, outs = geometry.filters_shape[-2], geometry.out_channels // geometry.groups
+        depth, channels = geometry.filters_shape[-2:]
         shape = prod(geometry.output_shape[1:]), prod(geometry.input_shape[1:])
-        outputs, taps, inputs = _tap_tables(geometry, depth * geometry.out_channels, shape, w.dtype)
-        # axes of every array below: the triples of each axis, in channel of the group, out channel
-        i, o = (np.arange(size, dtype=outputs[0].dtype) for size in (depth, geometry.out_channels))
-        i = i.reshape(-1, 1)
-        channel = o // outs * depth + i if outs else i
-        out_cell = _join(outputs, geometry.output_shape[1:-1]) * geometry.out_channels + o
-        in_cell = _join(inputs, geometry.input_shape[1:-1]) * geometry.in_channels + channel
-        values = w[*taps, i, o]
-        out_cell, in_cell = (np.broadcast_to(cell, values.shape).ravel() for cell in (out_cell, in_cell))
-        matrix = csr_array((values.ravel(), (out_cell, in_cell)), shape)
+        entries, index = _room(geometry, depth * channels, shape, w.dtype)
+        data, indices = np.empty(entries, w.dtype), np.empty(entries, index)
+        weights, first = np.moveaxis(w, -1, 0), 0  # [out_channels, *taps, depth]
+        # what an out channel reads: the in channels of its group
+        groups = np.arange(channels)[:, None, None] // max(1, channels // geometry.groups)
+        read = (groups * depth + np.arange(depth)).astype(index)
+        places, lengths, tables = [], [], [gather(axis) for axis in geometry.axes]
+        for taps, cells, met in by_place(tables, geometry.input_shape[1:-1], _BLOCK_PLACES):
+            block = len(cells), channels, len(taps[0]), depth  # the axes of its entries
+            part = slice(first, first + prod(block))
+            data[part].reshape(block)[:] = weights[:, *taps]
+            in_cells = (met * geometry.in_channels).astype(index)
+            np.add(in_cells[:, None, :, None], read, out=indices[part].reshape(block))
+            lengths.append(np.full(len(cells) * channels, block[2] * depth, index))
+            places.append(cells)
+            first = part.stop
+        starts = np.concatenate([[0], *lengths]).cumsum(dtype=index)  # of the rows
+        matrix = csr_array((data, indices, starts), shape)
+        if len(places) > 1:
+            rows = np.argsort(np.concatenate(places))[:, None] * channels + np.arange(channels)
+            matrix = matrix[rows.ravel()]
         stage.arrays(data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)
         stage.say("C is {} x {} with {} entries", *shape, matrix.nnz)
     return matrix
@@ -232,47 +245,38 @@ def _input_matrix(image: np.ndarray, group: int, geometry: ConvGeometry):  # typ
     """Return the matrix X of one image and group, for which vec(dw) = X vec(dy)."""
     csr_array = load("scipy.sparse").csr_array
     *filter_sizes, depth, _ = geometry.filters_shape
-    shape = prod(geometry.filters_shape[:-1]), prod(geometry.output_shape[1:-1])
-    outputs, taps, inputs = _tap_tables(geometry, depth, shape, image.dtype)
-    i = np.arange(depth, dtype=outputs[0].dtype).reshape(-1, 1)
-    values = image[*inputs, group * depth + i]
-    cell, place = _join(taps, filter_sizes) * depth + i, _join(outputs, geometry.output_shape[1:-1])
-    cell, place = (np.broadcast_to(index, values.shape).ravel() for index in (cell, place))
-    return csr_array((values.ravel(), (cell, place)), shape)
+    out_sizes = geometry.output_shape[1:-1]
+    shape = prod(filter_sizes) * depth, prod(out_sizes)
+    _, index = _room(geometry, depth, shape, image.dtype)
+    places, data, indices = np.arange(shape[1], dtype=index).reshape(out_sizes), [], []
+    for taps in np.ndindex(*filter_sizes):
+        fed, met = zip(*map(overlap, geometry.axes, taps), strict=True)
+        values = image[*met, group * depth : (group + 1) * depth].reshape(-1, depth).T
+        data += [*values]
+        indices += [places[fed].ravel()] * depth
+    starts = np.cumsum([0, *map(len, data)], dtype=index)  # of the rows
+    return csr_array((np.concatenate(data), np.concatenate(indices), starts), shape)
 
 
-def _join(indices: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
-    """Return the numbers, in C order, of the places that have these indices."""
-    place = indices[0]
-    for index, size in zip(indices[1:], sizes[1:], strict=True):
-        place = place * size + index
-    return place
-
-
-def _tap_tables(
+def _room(
     geometry: ConvGeometry, channels: int, shape: tuple[int, int], dtype: np.dtype
-) -> Iterator[list[np.ndarray]]:
-    """Return the out_index, the tap and the in_index of the triples of each axis, as arrays that broadcast.
+) -> tuple[int, np.dtype]:
+    """Return how many entries a matrix of ``shape`` has, and the type of the numbers of its rows and columns.
 
-    A triple of each axis and one of ``channels`` pairs are an entry of a matrix of ``shape``; the two last
-    axes of the arrays are for the channels. Raises ``MemoryError`` where the matrix cannot be built: SciPy
-    holds values and column numbers twice, as a list of entries and as CSR, and beside them the entries' row
-    numbers and the CSR matrix's row starts.
+    A tap of an output, if it is not in the padding, and one of ``channels`` pairs of channels are an entry.
+    Raises ``MemoryError`` where the matrix cannot be built: it is held twice while its rows are ordered, with
+    some numbers for each row and each place of the output (measured).
     """
-    entries = prod(_count(axis) for axis in geometry.axes) * channels
+    fed = [
+        [outputs.stop - outputs.start for outputs, _ in map(partial(overlap, axis), range(axis.filter_size))]
+        for axis in geometry.axes
+    ]
+    entries = prod(map(sum, fed)) * channels
     index = np.dtype(np.int32 if max(*shape, entries) < 2**31 else np.int64)
-    nbytes = entries * (2 * dtype.itemsize + 3 * index.itemsize) + (shape[0] + 1) * index.itemsize
+    numbers = 2 * entries + 7 * shape[0] + 3 * prod(geometry.output_shape[1:-1])
+    nbytes = 2 * entries * dtype.itemsize + numbers * index.itemsize
     check_bytes(nbytes, f"building the sparse matrix of shape {list(shape)} with {entries:,} entries")
-    tables = (np.array(list(triples(axis)), index).reshape(-1, 3) for axis in geometry.axes)
-    each_column = zip(*(table.T for table in tables), strict=True)
-    grids = (np.meshgrid(*columns, indexing="ij", sparse=True) for columns in each_column)
-    return ([index[..., None, None] for index in grid] for grid in grids)
-
-
-def _count(axis: AxisGeometry) -> int:
-    """How many triples an axis has: each tap's outputs, without a list of them."""
-    outs = (overlap(axis, tap)[0] for tap in range(axis.filter_size))
-    return sum(outputs.stop - outputs.start for outputs in outs)
+    return entries, index
 
 
 def _multiply(matrix: Any, images: np.ndarray) -> np.ndarray:
@@ -375,29 +379,40 @@ def _every(steps: Sequence[int]) -> Index:
     return tuple(slice(None, None, step) for step in steps)
 
 
-def _cheapest(kind: Kind, geometry: ConvGeometry, dtype: np.dtype, precision: str | None) -> str:
-    """Return the algorithm that takes the least time, of those that dtype and ``precision`` allow.
+def expected_seconds(kind: Kind, geometry: ConvGeometry) -> dict[str, float]:
+    """Return the time of each algorithm, estimated by a count of its work.
 
     C has an entry for each multiply-add of one image; for a filter gradient, that of each image has one for
     each out channel less. Plain correlation also multiplies the zeros between dilated taps, and computes the
     cells that a stride skips. Spectra are transformed for each pair of channels.
     """
-    outs = geometry.out_channels // geometry.groups
-    entries = geometry.macs // (outs if kind.sums_images else geometry.batch)
-    if entries <= _BLOCK_ENTRIES:
-        return "sparse"
-    planes = geometry.batch * geometry.filters_shape[-2] * geometry.out_channels
+    depth, entries = geometry.filters_shape[-2], _entries(kind, geometry)
+    places = entries // max(1, depth if kind.sums_images else depth * geometry.out_channels)
+    planes = geometry.batch * depth * geometry.out_channels
     points = prod(window(axis).size for axis in geometry.axes)
     # of a volume correlate2d computes a plane for each tap in depth
     correlated = planes * prod(axis.filter_size for axis in geometry.axes[:-2])
     skipped = prod((*geometry.strides, *geometry.dilations))  # cells computed for each that is kept
-    costs = {
-        "sparse": _ENTRY * entries + geometry.macs,
+    nanoseconds = {
+        "sparse": _PLACE * places + _ENTRY * entries + geometry.macs,
         "direct": _CELL * correlated * (points + _CALL) + geometry.macs * skipped,
-        "fft": _POINT * planes * points * log2(points),
+        "fft": _POINT * planes * points * log2(points + 1),
     }
+    return {name: 1e-9 * number for name, number in nanoseconds.items()}
+
+
+def _cheapest(kind: Kind, geometry: ConvGeometry, dtype: np.dtype, precision: str | None) -> str:
+    """Return the algorithm that takes the least time, of those that dtype and ``precision`` allow."""
+    if _entries(kind, geometry) <= _BLOCK_ENTRIES:
+        return "sparse"
     allowed = (one for one in ALGORITHMS if one.may_be_chosen(precision) and dtype.name in one.dtypes)
-    return min((one.name for one in allowed), key=costs.__getitem__)
+    return min((one.name for one in allowed), key=expected_seconds(kind, geometry).__getitem__)
+
+
+def _entries(kind: Kind, geometry: ConvGeometry) -> int:
+    """Return how many entries C has, or of a filter gradient the matrices of all images together."""
+    outs = geometry.out_channels // geometry.groups
+    return geometry.macs // max(1, outs if kind.sums_images else geometry.batch)
 
 
 def _choose(chosen: str, *factors: np.ndarray) -> str:

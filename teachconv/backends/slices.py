@@ -12,7 +12,7 @@ using fast routines of matrix multiplication and its applications, Numerical Alg
 from __future__ import annotations
 
 from itertools import product
-from math import fsum
+from math import fsum, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -20,87 +20,117 @@ import numpy as np
 from .blas import held
 
 _MOST = 8  # slices of a number; an array whose numbers differ more in size is not cut
-_SMALLEST, _LARGEST = -400, 400  # exponents of an array; its sums are far inside the range of doubles
+_WIDEST = 50  # bits of a slice and its sign; a double has room for its unit beside it
+_SMALLEST, _LARGEST = -500, 400  # exponents of an array's bits; its sums are inside the range of doubles
 
 
-class Slices(NamedTuple):
-    """The slices of an array, which add up to it.
+class Span(NamedTuple):
+    """Where the bits of an array's numbers are.
 
     Attributes:
-        parts: float64, [slices, *shape]; part i has multiples of 2^(-bits * (i + 1)), at most 2^bits of them.
-        exponent: the array is 2^exponent times the sum of the parts.
+        exponent: all numbers are below 2^exponent.
+        bits: all are multiples of 2^(exponent - bits).
     """
 
-    parts: np.ndarray
     exponent: int
+    bits: int
 
 
-def bits_for(terms: int) -> int:
-    """Return how many bits a slice may have, so that a sum of that many products has no error.
-
-    At most `_MOST` products of slices of each term have the same weight, and ``2^(2 * bits)`` is the largest.
-
-    >>> bits_for(576)
-    20
-    """
-    return (53 - (_MOST * max(1, terms)).bit_length()) // 2
-
-
-def cut(numbers: np.ndarray, bits: int) -> Slices | None:
-    """Cut finite numbers into slices of ``bits`` bits.
+def span_of(numbers: np.ndarray, precision: int) -> Span:
+    """Return where the bits of finite numbers are.
 
     Args:
         numbers: float64 of any shape.
-        bits: what `bits_for` returns for the sums that the products of the slices are terms of.
+        precision: how many bits each has at most, from its first to its last.
+
+    >>> span_of(np.array([1.0, 2.0**-20]), 24)
+    Span(exponent=1, bits=44)
+    """
+    sizes = np.abs(numbers)
+    largest = sizes.max(initial=0)
+    smallest = sizes.min(where=sizes > 0, initial=largest)
+    exponent, least = (int(np.frexp(size)[1]) for size in (largest, smallest))
+    return Span(exponent, exponent - least + precision)
+
+
+def widths_for(terms: int, one: Span, other: Span) -> tuple[int, int] | None:
+    """Return how wide the slices of two factors may be, so that a sum of that many products has no error.
+
+    A slice rounds what the slices before it left over to a multiple of its unit. So a number is at most
+    2^(width - 1) units, and what is left is at most half a unit: the first slice takes width - 1 bits and
+    each other one width bits, because its sign is one of them. A product of two slices has at most
+    2^(width + other width - 2) units, and 2^53 of them are exact: with K terms, the widths may together be
+    55 - log2 K. Of the ways to share them, the one that takes the fewest products of slices is the best.
+
+    Args:
+        terms: K, how many products a sum has.
+        one: where the bits of one factor are.
+        other: where those of the other are.
 
     Returns:
-        The slices; None if the numbers differ too much in size, or are too large or too small.
+        The widths; None if the numbers differ too much in size, or are too large or too small.
 
-    >>> cut(np.array([1.0, 2.0**-20]), 20)
-    Slices(parts=array([[5.00000000e-01, 0.00000000e+00],
-           [0.00000000e+00, 4.76837158e-07]]), exponent=1)
+    >>> widths_for(4608, Span(3, 43), Span(3, 50))  # 2 slices and 3
+    (25, 17)
     """
-    exponent = int(np.frexp(np.abs(numbers).max(initial=0))[1])
-    if not _SMALLEST <= exponent <= _LARGEST:
-        return None
-    rest, parts = np.ldexp(numbers, -exponent), []
-    if ((np.abs(rest) < 2.0**-1000) & (numbers != 0)).any():  # it may have lost bits
-        return None
-    for i in range(1, _MOST + 1):
-        shift = 0.75 * 2.0 ** (53 - i * bits)  # adding it leaves no place for the bits below the slice
+    together = 55 - max(0, terms - 1).bit_length()
+    counts = {}
+    for width in range(together - 2, 1, -1):
+        widths = min(width, _WIDEST), min(together - width, _WIDEST)
+        slices = [-(-(span.bits + 1) // each) for span, each in zip((one, other), widths, strict=True)]
+        if max(slices) <= _MOST:
+            counts[widths] = prod(slices)
+    inside = all(_SMALLEST <= span.exponent - span.bits <= span.exponent <= _LARGEST for span in (one, other))
+    return min(counts, key=counts.__getitem__) if inside and counts else None
+
+
+def cut(numbers: np.ndarray, span: Span, width: int) -> np.ndarray:
+    """Cut finite numbers into slices.
+
+    Args:
+        numbers: float64 of any shape.
+        span: what `span_of` returns for them.
+        width: how wide a slice is, of what `widths_for` returns.
+
+    Returns:
+        The slices, which add up to the numbers, float64, [slices, *shape]. Slice i has multiples of
+        2^(exponent + 1 - (i + 1) width), each at most 2^(width - 1) of them.
+
+    >>> cut(np.array([1.0, 2.0**-20]), Span(1, 44), 20)
+    array([[1.00000000e+00, 0.00000000e+00],
+           [0.00000000e+00, 9.53674316e-07]])
+    """
+    parts: list[np.ndarray] = []
+    rest = numbers
+    while not parts or rest.any():
+        # adding it leaves no place for the bits below the slice
+        shift = 1.5 * 2.0 ** (53 + span.exponent - (len(parts) + 1) * width)
         parts.append((rest + shift) - shift)
         rest = rest - parts[-1]
-        if not rest.any():
-            return Slices(np.stack(parts), exponent)
-    return None
+    return np.stack(parts)
 
 
-def exact_sums(
-    left: np.ndarray, right: np.ndarray, exponent: int = 0, bias: np.ndarray | None = None
-) -> np.ndarray:
-    """Return 2^exponent times the sums of all products of slices, plus the bias, rounded once to float64.
+def exact_sums(left: np.ndarray, right: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+    """Return the sums of all products of slices, plus the bias, rounded once to float64.
 
     Args:
         left: the slices of one factor, [slices, cells, terms].
         right: those of the other, [slices, terms, channels].
-        exponent: the exponents of both together.
         bias: finite float64, [channels], or None.
 
     Returns:
         The sums, [cells, channels].
 
-    >>> x, w = cut(np.array([[2.0**60, 1.0, -(2.0**60)]]), bits_for(3)), cut(np.ones((3, 2)), bits_for(3))
-    >>> exact_sums(x.parts, w.parts, x.exponent + w.exponent, np.array([0.0, 2.0**-60]))
+    >>> one, other = np.array([[2.0**60, 1.0, -(2.0**60)]]), np.ones((3, 2))
+    >>> spans = span_of(one, 53), span_of(other, 53)
+    >>> x, w = map(cut, (one, other), spans, widths_for(3, *spans))
+    >>> exact_sums(x, w, np.array([0.0, 2.0**-60]))
     array([[1., 1.]])
     """
-    shape = left.shape[1], right.shape[2]
-    sums = np.zeros((len(left) + len(right) - 1, *shape))
     with held("numpy"):
-        for (i, one), (j, other) in product(enumerate(left), enumerate(right)):
-            # exact: all are multiples of 2^(-bits * (i + j + 2))
-            sums[i + j] += one @ other  # mark: multiply-add of slices by BLAS
-    parts = list(np.ldexp(sums, exponent))
-    return _sum(parts if bias is None else [*parts, np.broadcast_to(bias, shape)])
+        # exact: all terms are multiples of one unit
+        parts = [one @ other for one, other in product(left, right)]  # mark: multiply-add of slices by BLAS
+    return _sum(parts if bias is None else [*parts, np.broadcast_to(bias, parts[0].shape)])
 
 
 def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

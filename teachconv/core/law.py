@@ -121,7 +121,7 @@ class AxisGeometry:
         >>> [same.in_index(0, tap) for tap in range(3)]
         [-1, 0, 1]
         """
-        # mark: stride dilation of reference.direct/y reference.direct/dx scipy.sparse
+        # mark: stride dilation of reference.direct/y reference.direct/dx scipy.sparse/y scipy.sparse/dx
         # mark: stride dilation of reference.slices/y reference.slices/dx
         return out_index * self.stride - self.pad_before + tap * self.dilation
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import product
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -184,7 +184,7 @@ def factors_of(geometry: ConvGeometry, role: str, cell: Cell) -> dict[str, tuple
     images, indices, channels = _AT[role](geometry, cell)
     tables = [_ALONG[role](axis, index) for axis, index in zip(geometry.axes, indices, strict=True)]
     tables = [[tap for tap in table if not tap.in_padding] for table in tables]
-    ins, depths, outs = (list(dict.fromkeys(numbers[place] for numbers in channels)) for place in range(3))
+    ins, depths, outs = map(list, map(dict.fromkeys, zip(*channels, strict=True))) if channels else ([],) * 3
     places = {
         "input": (images, *([tap.in_index for tap in table] for table in tables), ins),
         "filters": (*([tap.tap for tap in table] for table in tables), depths, outs),
@@ -255,7 +255,7 @@ def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
         # solve 0 <= first + tap * dilation < in_size for the taps
         start = max(0, -(first // axis.dilation))
         stop = min(axis.filter_size, (axis.in_size - 1 - first) // axis.dilation + 1)
-        # mark: padding of reference.direct/y reference.direct/dx scipy.sparse
+        # mark: padding of reference.direct/y reference.direct/dx scipy.sparse/y scipy.sparse/dx
         # mark: padding of reference.slices/y reference.slices/dx
         inside = range(start, max(start, stop))
         table.append(Reach(tuple(inside), tuple(axis.in_index(out_index, tap) for tap in inside)))
@@ -274,8 +274,9 @@ def scatter(axis: AxisGeometry) -> tuple[Reach, ...]:
     """
     _check_table(axis, 3)  # that of `gather`, pairs, and its own
     table: list[list[tuple[int, int]]] = [[] for _ in range(axis.in_size)]
-    for out_index, tap, in_index in triples(axis):
-        table[in_index].append((tap, out_index))
+    for out_index, reach in enumerate(gather(axis)):
+        for tap, in_index in zip(*reach, strict=True):
+            table[in_index].append((tap, out_index))
     return tuple(
         Reach(tuple(tap for tap, _ in sorted(pairs)), tuple(index for _, index in sorted(pairs)))
         for pairs in table
@@ -287,24 +288,6 @@ def _check_table(axis: AxisGeometry, copies: int) -> None:
     cells = max(axis.in_size, axis.out_size)
     nbytes = copies * (200 * cells + 60 * axis.out_size * axis.filter_size)  # measured, rounded up
     check_bytes(nbytes, f"a table of the {axis.filter_size} taps of an axis of {cells:,} cells")
-
-
-def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:
-    """Yield every (out_index, tap, in_index) that is not in the padding, by output and then by tap.
-
-    Args:
-        axis: the geometry of one axis.
-
-    Yields:
-        (out_index, tap, in_index).
-
-    >>> from teachconv.core.geometry import conv2d_geometry
-    >>> list(triples(conv2d_geometry((1, 3, 3, 1), (2, 2, 1, 1), 2, "SAME").rows))
-    [(0, 0, 0), (0, 1, 1), (1, 0, 2)]
-    """
-    for out_index, reach in enumerate(gather(axis)):
-        for tap, in_index in zip(*reach, strict=True):
-            yield out_index, tap, in_index
 
 
 class SameTaps(NamedTuple):
@@ -321,12 +304,11 @@ class SameTaps(NamedTuple):
     indices: np.ndarray
 
 
-def by_taps(reaches: Sequence[Reach], most: int | None = None) -> Iterator[SameTaps]:
+def by_taps(reaches: Sequence[Reach]) -> Iterator[SameTaps]:
     """Yield the indices of one axis, grouped by their taps.
 
     Args:
-        reaches: the result of `gather` or `scatter`.
-        most: the largest number of indices in a group; None for any number.
+        reaches: the result of `gather`, `scatter` or `filled`.
 
     Yields:
         A `SameTaps` for each group.
@@ -339,11 +321,74 @@ def by_taps(reaches: Sequence[Reach], most: int | None = None) -> Iterator[SameT
     groups: dict[tuple[int, ...], list[int]] = {}
     for cell, reach in enumerate(reaches):
         groups.setdefault(reach.taps, []).append(cell)
-    for same_taps, members in groups.items():
-        for start in range(0, len(members), most or len(members)):
-            cells = members[start : start + (most or len(members))]
-            indices = [reaches[cell].indices for cell in cells]
-            yield SameTaps(np.array(same_taps, int), np.array(cells), np.array(indices, int))
+    for same_taps, cells in groups.items():
+        indices = [reaches[cell].indices for cell in cells]
+        yield SameTaps(np.array(same_taps, int), np.array(cells), np.array(indices, int))
+
+
+def filled(reaches: Sequence[Reach], place: int) -> tuple[Reach, ...]:
+    """Return reaches to which taps in the padding are added, so that more indices have the same taps.
+
+    An index gets the most taps that another one has, if its own are among them and are at least half of them.
+
+    Args:
+        reaches: the result of `gather` or `scatter`.
+        place: the index on the other side for the taps that are added, where a zero has to be.
+
+    Returns:
+        As many reaches.
+
+    >>> from teachconv.core.geometry import conv2d_geometry
+    >>> reaches = gather(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 1, "SAME").rows)
+    >>> filled(reaches, 5)[0]
+    Reach(taps=(0, 1, 2), indices=(5, 0, 1))
+    """
+    longest = sorted({reach.taps for reach in reaches}, key=len, reverse=True)
+    wider = {
+        taps: next(more for more in longest if len(more) <= 2 * len(taps) and set(taps) <= set(more))
+        for taps in longest
+    }
+    inside = (dict(zip(*reach, strict=True)) for reach in reaches)
+    return tuple(
+        Reach(wider[reach.taps], tuple(indices.get(tap, place) for tap in wider[reach.taps]))
+        for reach, indices in zip(reaches, inside, strict=True)
+    )
+
+
+def by_place(
+    tables: Sequence[Sequence[Reach]], sizes: Sequence[int], most: int = 1 << 62
+) -> Iterator[tuple[list[Any], np.ndarray, np.ndarray]]:
+    """Yield places, of all axes together, that have the same taps. A place has one index for each axis.
+
+    Args:
+        tables: for each axis the result of `gather`, `scatter` or `filled`.
+        sizes: for each axis how many indices there are on the other side.
+        most: the most pairs of a place and a tap that are yielded together.
+
+    Yields:
+        The taps, for each axis an array [taps]: the same list for all places that have them. The numbers of
+        the places in C order, [places]. The numbers of the places on the other side, [places, taps].
+
+    >>> from teachconv.core.geometry import conv2d_geometry
+    >>> tables = [gather(axis) for axis in conv2d_geometry((1, 1, 4, 1), (1, 2, 1, 1)).axes]
+    >>> next(by_place(tables, (1, 4)))
+    ([array([0, 0]), array([0, 1])], array([0, 1, 2]), array([[0, 1],
+           [1, 2],
+           [2, 3]]))
+    """
+    shape = [*map(len, tables)]
+    for same in product(*map(by_taps, tables)):  # for each axis some indices that have the same taps
+        counts = zip(*((len(axis.taps), len(axis.cells)) for axis in same), strict=True)
+        tap_at, cell_at = (np.unravel_index(np.arange(prod(each)), each) for each in counts)
+        taps, step = (
+            [axis.taps[at] for axis, at in zip(same, tap_at, strict=True)],
+            most // max(1, len(tap_at[0])),
+        )
+        for first in range(0, len(cell_at[0]), max(1, step)):
+            at = [cells[first : first + max(1, step)] for cells in cell_at]
+            here = [axis.cells[cell] for axis, cell in zip(same, at, strict=True)]
+            there = [a.indices[cell[:, None], tap] for a, cell, tap in zip(same, at, tap_at, strict=True)]
+            yield taps, np.ravel_multi_index(here, shape), np.ravel_multi_index(there, sizes)
 
 
 class Window(NamedTuple):
@@ -396,14 +441,15 @@ def overlap(axis: AxisGeometry, tap: int) -> tuple[slice, slice]:
     >>> overlap(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows, 0)
     (slice(1, 3, None), slice(1, 4, 2))
     """
-    at_zero = axis.in_index(0, tap)  # mark: dilation of reference.direct/dw reference.slices/dw numpy.taps
-    # mark: padding of reference.direct/dw reference.slices/dw numpy.taps
+    # mark: dilation of reference.direct/dw reference.slices/dw numpy.taps scipy.sparse/dw
+    at_zero = axis.in_index(0, tap)
+    # mark: padding of reference.direct/dw reference.slices/dw numpy.taps scipy.sparse/dw
     first = max(0, -(at_zero // axis.stride))  # the first output with in_index >= 0
     stop = min(axis.out_size, (axis.in_size - 1 - at_zero) // axis.stride + 1)
     if stop <= first:
         return slice(0, 0), slice(0, 0)
     last = axis.in_index(stop - 1, tap)
-    # mark: stride of reference.direct/dw reference.slices/dw numpy.taps
+    # mark: stride of reference.direct/dw reference.slices/dw numpy.taps scipy.sparse/dw
     return slice(first, stop), slice(axis.in_index(first, tap), last + 1, axis.stride)
 
 

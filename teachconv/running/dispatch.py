@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
+from math import inf
 from traceback import walk_stack
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -38,7 +39,7 @@ from ..support.errors import (
     suggestion,
 )
 from ..support.memory import check_memory
-from ..support.tables import count
+from ..support.tables import count, duration
 from .default_backend import default_algorithm, default_backend, in_force
 
 # ---------------------------------------------------------------------------------------------
@@ -392,9 +393,15 @@ def find_backends(wanted: Any = None, array: np.ndarray | None = None) -> list[t
 
 
 def candidates(
-    backends: Sequence[tuple[str, ModuleType]], call: Call, algorithm: Any = None, precision: Any = None
+    backends: Sequence[tuple[str, ModuleType]],
+    call: Call,
+    algorithm: Any = None,
+    precision: Any = None,
+    within: float = inf,
 ) -> list[tuple[str, ModuleType, Algorithm]]:
     """Return every algorithm of the backends that fits the call and that both options allow.
+
+    Those of which the backend expects that they take more than ``within`` seconds are left out.
 
     Raises ``ValueError`` or ``TypeError``, as the op does, for an algorithm that no backend has for the call.
     """
@@ -414,7 +421,7 @@ def candidates(
         and call.geometry.rank in ranks_of(module)
         and one.fits(call.kind, call.first.dtype.name, call.geometry)
         and hasattr(module, call.kind.name)
-        and not _lacks(module, one, call)
+        and not _lacks(module, one, call, within)
     ]
     if named is not None and not fitting:
         name, module = next(pair for pair in backends if any(one.name == named for one in pair[1].ALGORITHMS))
@@ -471,16 +478,25 @@ def steady_algorithm(
     return other if gives_way else usual
 
 
-def left_out(module: ModuleType, call: Call, named: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the algorithms of a backend that fit a call and not this machine, each with what is missing."""
+def left_out(
+    module: ModuleType, call: Call, named: str | None, within: float = inf
+) -> Iterator[tuple[str, str]]:
+    """Yield the algorithms of a backend that fit a call and not this machine or time, with the reason."""
     for one in module.ALGORITHMS:
         fits = one.fits(call.kind, call.first.dtype.name, call.geometry)
-        if fits and named in (None, "auto", one.name) and (reason := _lacks(module, one, call)):
+        if fits and named in (None, "auto", one.name) and (reason := _lacks(module, one, call, within)):
             yield one.name, reason
 
 
-def _lacks(module: ModuleType, algorithm: Algorithm, call: Call) -> str:
-    """Return what this machine's device lacks for an algorithm, if the backend knows, or ""."""
+def _lacks(module: ModuleType, algorithm: Algorithm, call: Call, within: float) -> str:
+    """Return what an algorithm lacks, if the backend knows: time, or something of the device; or ""."""
+    expected = getattr(module, "expected_seconds", None)
+    seconds = expected(call.kind, call.geometry).get(algorithm.name, 0.0) if expected else 0.0
+    if seconds > within:
+        return (
+            f"it would take more than {duration(within)}: about {duration(seconds)}; "
+            f"algorithm={brief(algorithm.name)} runs it"
+        )
     lacks = getattr(module, "lacks", None)
     return lacks(algorithm.name, call.first.dtype.name, call.first) if lacks else ""
 

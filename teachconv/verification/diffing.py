@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,8 @@ def diff(
         *args: the op's positional arguments.
         backends: names, or modules that implement the contract of `teachconv.backends`, or one of them; None
             for every backend that can run here. There is one row for each algorithm that fits the call. They
-            get read-only views of the arrays: a backend that writes to its input fails.
+            get read-only views of the arrays: a backend that writes to its input fails. An algorithm of which
+            the backend expects that it takes more than 5 seconds is run only if ``algorithm`` names it.
         against: an array, or arrays by name, such as {"my port": y}: the output of another framework in the
             layout that the op returns.
         error: how they were computed, which says what bound they are judged by: one word for all, or words by
@@ -139,8 +140,10 @@ def diff(
     loaded = len(record.loads)
     found = [(name, guarded(module)) for name, module in dispatch.find_backends(backends)]
     tried = [(name, module, _SUMS) for name, module in found]
+    named = options.get("algorithm")
+    within = _BUDGET if named in (None, "auto") else inf
     if quantized is None:
-        tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
+        tried = dispatch.candidates(found, call, named, options.get("precision"), within)
     explain_cell = partial(explain, op, *args, **nn_ops.without_options(kwargs))
     if against is None:
         against = {}
@@ -167,7 +170,7 @@ def diff(
             algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
             label = name.rpartition(".")[2]
             rows += _backend_rows(label, module, algorithms, truth, options)
-            missing = dispatch.left_out(module, call, options.get("algorithm"))
+            missing = dispatch.left_out(module, call, named, within)
             rows += [DiffRow(label, algorithm, None, note=reason) for algorithm, reason in missing]
         rows += [
             truth.row(str(name), "", _their_array(array, name), words[name])
@@ -262,6 +265,8 @@ def _confirmed(row: DiffRow, module: Any, algorithm: Algorithm, truth: Truth) ->
 
 
 _ENOUGH = 4  # failures that say what is to be said
+_BUDGET = 5.0  # seconds of an algorithm that `diff` runs although nobody asked for it
+_BRIEF = 0.1  # seconds of a run that is timed a second time
 _QUICK = 1 << 17  # multiply-adds whose exact sums take a twentieth of a second
 _WHOLE = 1 << 12  # of whole numbers, where sums in float64 are quicker by far
 
@@ -572,7 +577,7 @@ def _backend_rows(
             start = record.clock()
             result = truth.run(module, algorithm.name, precision)
             seconds: float | None = record.clock() - start if timed else None
-            if seconds is not None and seconds < 1:  # the first run fills caches
+            if seconds is not None and seconds < _BRIEF:  # the first run fills caches
                 start = record.clock()
                 truth.run(module, algorithm.name, precision)
                 seconds = record.clock() - start

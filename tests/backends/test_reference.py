@@ -268,16 +268,17 @@ def test_direct_is_the_default_of_small_calls():
             assert tc.trace(op, *args, backend="reference", algorithm=algorithm).algorithm == ran
 
 
+@pytest.mark.parametrize("algorithm", ["direct", "slices"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
-def test_direct_gives_the_same_bits_in_small_blocks(dtype, monkeypatch):
+def test_small_blocks_give_the_same_bits(dtype, algorithm, monkeypatch):
     call = []
     for strides in (1, 2):
         x, w = make_array((2, 7, 6, 4), dtype, "normal", "x"), make_array((3, 3, 2, 6), dtype, "normal", "w")
         call.append(tc.nn_ops.call_of(tc.conv2d, (x, w), {"strides": strides, "padding": "SAME"})[0])
-    want = [dispatch.run_canonical(one, "reference") for one in call]
+    want = [dispatch.run_canonical(one, "reference", "direct") for one in call]
     monkeypatch.setattr(reference, "LARGEST_BLOCK", 1)
     for one, result in zip(call, want, strict=True):
-        assert_same_bits(dispatch.run_canonical(one, "reference"), result)
+        assert_same_bits(dispatch.run_canonical(one, "reference", algorithm), result)
 
 
 def test_a_nan_does_not_hide_products_that_underflow():

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import teachconv as tc
-from teachconv.backends.scipy_backend import _cheapest, conv_matrix
+from teachconv.backends.scipy_backend import ALGORITHMS, _cheapest, conv_matrix, expected_seconds
 from teachconv.core.geometry import conv_geometry
 from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS
 
@@ -68,3 +69,65 @@ def test_calls_run_what_is_chosen_and_the_trace_says_so():
     x[0, 3, 3, 0] = np.nan  # padding of zeros would be multiplied by it
     assert tc.trace(tc.conv2d, x, w, 1, "SAME", backend="scipy").algorithm == "sparse"
     assert tc.trace(tc.conv2d, x[:, 10:], w, 1, "SAME", backend="scipy").algorithm == "direct"
+
+
+@pytest.mark.parametrize(
+    ("shape", "filters", "seconds"),
+    [((1, 14, 14, 512), (3, 3, 512, 512), (0.2, 4)), ((1, 112, 112, 128), (3, 3, 128, 128), (1, 15))],
+)
+def test_what_a_layer_is_expected_to_take(shape, filters, seconds):
+    """Of the matrix: a few nanoseconds for each entry, which were 20 when it was built from a list of them."""
+    expected = expected_seconds(FORWARD, geometry_of(shape, filters, 1))
+    assert [*expected] == [one.name for one in ALGORITHMS]
+    assert seconds[0] < expected["sparse"] < seconds[1]
+
+
+def test_a_call_of_nothing_is_expected_to_take_no_time():
+    for shape, filters in (
+        ((1, 4, 4, 0), (3, 3, 0, 2)),
+        ((1, 4, 4, 2), (3, 3, 2, 0)),
+        ((0, 4, 4, 2), (3, 3, 2, 2)),
+    ):
+        for kind in KINDS:
+            assert max(expected_seconds(kind, geometry_of(shape, filters, 1)).values()) < 1e-3
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize(
+    ("sizes", "taps", "strides", "dilations", "padding"),
+    [
+        ((5, 4), (3, 2), (2, 1), (1, 1), "SAME"),
+        ((7, 6), (3, 3), (1, 1), (2, 3), ((9, 0), (1, 8))),  # some places have no taps inside
+        ((7, 6), (3, 3), (3, 1), (1, 1), ((-1, 2), (0, -2))),
+        ((6,), (4,), (1,), (2,), "SAME"),
+        ((3, 4, 5), (2, 3, 2), (1, 2, 1), (1, 1, 2), "SAME"),
+    ],
+)
+def test_the_matrix_is_that_of_a_list_of_its_entries(groups, sizes, taps, strides, dilations, padding, rng):
+    """Each entry by the index law, in the order of rows, taps and in channels; SciPy sorts the list."""
+    filters = (*taps, 2, 3 * groups)
+    geometry = conv_geometry(
+        (1, *sizes, 2 * groups),
+        filters,
+        strides,
+        padding,
+        ("NWC", "NHWC", "NDHWC")[len(sizes) - 1],
+        dilations,
+    )
+    w = rng.standard_normal(filters)
+    entries = []
+    for *out, o in np.ndindex(geometry.output_shape[1:]):
+        for *tap, i in np.ndindex(filters[:-1]):
+            at = [
+                axis.in_index(*pair)
+                for axis, pair in zip(geometry.axes, zip(out, tap, strict=True), strict=True)
+            ]
+            if all(0 <= index < axis.in_size for index, axis in zip(at, geometry.axes, strict=True)):
+                row = np.ravel_multi_index((*out, o), geometry.output_shape[1:])
+                column = np.ravel_multi_index((*at, o // 3 * 2 + i), geometry.input_shape[1:])
+                entries.append((w[*tap, i, o], row, column))
+    values, rows, columns = zip(*entries, strict=True)
+    matrix = conv_matrix(w, geometry)
+    want = sparse.coo_array((values, (rows, columns)), matrix.shape).tocsr()
+    for name in ("data", "indices", "indptr"):
+        assert np.array_equal(getattr(matrix, name), getattr(want, name)), name

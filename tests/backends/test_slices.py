@@ -1,7 +1,8 @@
 """The reference's slices: the bits of its loops, and the conditions under which their products have no error."""
 
 from fractions import Fraction
-from math import fsum
+from itertools import product
+from math import fsum, prod
 from operator import mul
 
 import numpy as np
@@ -11,18 +12,24 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import reference
-from teachconv.backends.slices import bits_for, cut, exact_sums
+from teachconv.backends.slices import cut, exact_sums, span_of, widths_for
+from teachconv.core.dtypes import float_format
 from teachconv.data.seeded import make_array
 
 FLOATS = ("float16", "float32", "float64")
 
 
-def sums_of(left, right, bias=None):
-    """Cut two matrices, [cells, terms] and [terms, channels], and add; None if one cannot be cut."""
-    one, other = (cut(numbers, bits_for(left.shape[1])) for numbers in (left, right))
-    if one is None or other is None:
-        return None
-    return exact_sums(one.parts, other.parts, one.exponent + other.exponent, bias)
+def slices_of(left, right, precision=53):
+    """Cut two matrices, [cells, terms] and [terms, channels]; None if they cannot be cut."""
+    spans = [span_of(numbers, precision) for numbers in (left, right)]
+    widths = widths_for(left.shape[1], *spans)
+    return widths and [*map(cut, (left, right), spans, widths)]
+
+
+def sums_of(left, right, bias=None, precision=53):
+    """The sums of their products; None if they cannot be cut."""
+    cuts = slices_of(left, right, precision)
+    return cuts and exact_sums(*cuts, bias)
 
 
 def exact(left, right, bias):
@@ -56,21 +63,50 @@ def test_a_sum_is_exact_and_rounded_once(seed, terms, spread, cancel, dtype):
     left, right, bias = numbers(3, terms), numbers(terms, 4), numbers(4)
     if cancel:  # nearly all bits of the sums
         left, right = np.concatenate([left, -left], 1), np.concatenate([right, np.nextafter(right, 0)])
-    found = sums_of(left, right, bias)
+    if cancel:
+        dtype = "float64"
+    found = sums_of(left, right, bias, float_format(dtype).precision)
     if found is None:
         assert spread >= 20 or cancel
     else:
         assert found.tolist() == exact(left, right, bias)
 
 
-def test_every_partial_sum_is_at_most_2_to_53_units():
-    """8 products of each term have the same weight; each has at most 2^bits units times 2^bits."""
-    for terms in (1, 2, 9, 576, 4608, 10**6):
-        bits = bits_for(terms)
-        assert 8 * terms * 2 ** (2 * bits) <= 2**53 < 8 * terms * 2 ** (2 * bits + 3)
-        parts, _ = cut(np.random.default_rng(terms).standard_normal(100) * 3, bits)
-        units = [part * 2.0 ** (bits * (i + 1)) for i, part in enumerate(parts)]
-        assert all((one == np.rint(one)).all() and np.abs(one).max() <= 2**bits for one in units)
+@pytest.mark.parametrize("precision", [8, 11, 24, 53])
+@pytest.mark.parametrize("terms", [1, 2, 9, 576, 4608, 10**6])
+def test_every_partial_sum_is_at_most_2_to_53_units(terms, precision):
+    """The largest units of two slices, times the terms; and no way to cut takes fewer products."""
+    rng = np.random.default_rng(terms)
+    numbers = [np.float32(rng.standard_normal(100) * 2.0 ** rng.integers(-low, 3, 100)) for low in (0, 9)]
+    numbers = [round_to(one.astype(float), precision) for one in numbers]
+    spans = [span_of(one, precision) for one in numbers]
+    widths = widths_for(terms, *spans)
+    for one, span, width in zip(numbers, spans, widths, strict=True):
+        parts = cut(one, span, width)
+        units = [part * 2.0 ** (width * (i + 1) - 1 - span.exponent) for i, part in enumerate(parts)]
+        assert all((part == np.rint(part)).all() and np.abs(part).max() <= 2 ** (width - 1) for part in units)
+        assert (parts.sum(axis=0) == one).all()
+        assert len(parts) <= -(-(span.bits + 1) // width)
+    assert terms * 2 ** (sum(widths) - 2) <= 2**53
+    fewest = min(
+        prod(-(-(span.bits + 1) // width) for span, width in zip(spans, pair, strict=True))
+        for pair in product(range(2, 54), repeat=2)
+        if terms * 2 ** (sum(pair) - 2) <= 2**53
+    )
+    assert prod(-(-(span.bits + 1) // width) for span, width in zip(spans, widths, strict=True)) == fewest
+
+
+def round_to(numbers, precision):
+    """Leave so many bits of each number."""
+    parts, exponents = np.frexp(numbers)
+    return np.ldexp(np.rint(np.ldexp(parts, precision)), exponents - precision)
+
+
+def test_a_sum_of_the_largest_units_is_exact():
+    """All slices as large as they may be, and of one sign: 4096 products add up to 2^53 units."""
+    one = np.full((1, 4096), 2.0**22)
+    left, right = one - 2.0**-21, one.T - 2.0**-21  # the first slices round up to 2^22
+    assert sums_of(left, right)[0, 0] == float(4096 * (Fraction(2) ** 22 - Fraction(2) ** -21) ** 2)
 
 
 def test_zeros_have_no_sign():
@@ -79,7 +115,14 @@ def test_zeros_have_no_sign():
 
 @pytest.mark.parametrize("numbers", [[1.0, 2.0**-300], [2.0**900], [2.0**-900], [2.0**300, 5e-324]], ids=str)
 def test_what_cannot_be_cut(numbers):
-    assert cut(np.array(numbers), 20) is None
+    assert slices_of(np.array([numbers]), np.array([numbers]).T) is None
+
+
+def test_float32_of_a_layer_takes_six_products(rng):
+    x, w = (rng.standard_normal(shape, "float32").astype(float) for shape in ((50, 4608), (4608, 50)))
+    assert prod(len(one) for one in slices_of(x, w, 24)) == 6
+    whole = np.rint(x * 4), np.rint(w * 4)
+    assert prod(len(one) for one in slices_of(*whole, 24)) == 1
 
 
 def test_what_two_passes_leave_in_doubt_is_added_by_fsum(monkeypatch):
@@ -162,9 +205,7 @@ FAULTS = {
     "a product of slices is added twice": lambda sums, left, right, *more: (
         sums(left, right, *more) + sums(left[:1], right[:1], *more)
     ),
-    "the exponent is one too large": lambda sums, left, right, exponent=0, *more: sums(
-        left, right, exponent + 1, *more
-    ),
+    "a sum is twice as large": lambda sums, *given: 2 * sums(*given),
 }
 
 

@@ -408,6 +408,29 @@ def test_what_an_algorithm_says_of_itself_is_checked():
             backends.Algorithm("own", "", **words)
 
 
+def test_an_algorithm_that_would_take_long_is_run_only_where_it_is_named(monkeypatch):
+    """The backend says how long; an estimate of 5 s is within the budget."""
+    pytest.importorskip("scipy")
+    scipy_backend = importlib.import_module("teachconv.backends.scipy_backend")
+    ran = []
+    for name, number in (("sparse", 41.0), ("direct", 5.0)):
+        monkeypatch.setattr(
+            scipy_backend,
+            "expected_seconds",
+            lambda kind, geometry, name=name, number=number: ran.append(kind.name) or {name: number},
+        )
+        report = tc.diff(tc.conv2d, X, W, backends="scipy")
+        late = [row for row in report.rows if not row.compared]
+        assert report.passed
+        assert ran
+        assert [row.algorithm for row in late] == ["sparse"] * (number > 5)
+        for row in late:
+            assert row.note == "it would take more than 5 s: about 41 s; algorithm='sparse' runs it"
+            assert report.summary.startswith("2 pass, 1 not run (1: it would take more than 5 s): ")
+        named = tc.diff(tc.conv2d, X, W, backends="scipy", algorithm=name)
+        assert [(row.algorithm, row.passed) for row in named.rows] == [(name, True)]
+
+
 @pytest.mark.usefixtures("undiagnosed")
 def test_an_algorithm_that_lacks_memory_is_not_wrong():
     def refuses(x, w, geometry, **options):
