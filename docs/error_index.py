@@ -13,9 +13,9 @@ RECORDED = HERE.parent / "tests" / "recorded" / "errors.json"
 ADVICE = tomllib.loads((HERE / "error_advice.toml").read_text(encoding="utf-8"))
 HEAD = """# Error messages, and where each is explained
 
-Search this page for a part of the message that you got, without its numbers: each has its cause, what to do, and the page that
-explains it. The frameworks' messages were recorded from real calls ({versions}); teachconv's, which say themselves what would be
-right, were made when this page was built.
+Search this page for a part of the message that you got, without its numbers: each has its cause, what to do,
+and the page that explains it. The frameworks' messages were recorded from real calls ({versions});
+teachconv's, which say themselves what would be right, were made when this page was built.
 """
 
 X, W = np.ones((1, 8, 8, 3), "float32"), np.ones((3, 3, 3, 4), "float32")

@@ -35,7 +35,9 @@ def index(module):
 
 
 def test_each_message_of_a_framework_has_one_advice_and_a_page(module, index):
-    messages = [entry["message"] for entry in json.loads(module.RECORDED.read_text(encoding="utf-8"))["errors"]]
+    messages = [
+        entry["message"] for entry in json.loads(module.RECORDED.read_text(encoding="utf-8"))["errors"]
+    ]
     for message in messages:
         assert len([part for part in module.ADVICE if part in message]) == 1, message
     for part, text in module.ADVICE.items():

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import teachconv as tc
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {  # the modules that its blocks import
     "howto/port_to_tflite": ("tensorflow", "torch", "ai_edge_litert"),
@@ -40,7 +42,9 @@ def moved(cell, array, **sizes):
     """Return an array after what a cell says is done to it."""
     text = cell.strip("`")
     name = re.match("kernel|weight|", text)[0]
-    return array if text == "unchanged" else eval(text if name else f"w.{text}", {name or "w": array, **sizes})
+    return (
+        array if text == "unchanged" else eval(text if name else f"w.{text}", {name or "w": array, **sizes})
+    )
 
 
 def test_the_transposes_between_keras_and_torch():
@@ -49,7 +53,11 @@ def test_the_transposes_between_keras_and_torch():
     rows, cols, channels, units = 4, 5, 4, 6
     same = {"use_bias": False}
     layers = {  # Keras' layer, PyTorch's, the axes of the image beside its channels
-        "Conv2D": (keras.layers.Conv2D(6, (3, 2), groups=2, **same), torch.nn.Conv2d(4, 6, (3, 2), groups=2), 2),
+        "Conv2D": (
+            keras.layers.Conv2D(6, (3, 2), groups=2, **same),
+            torch.nn.Conv2d(4, 6, (3, 2), groups=2),
+            2,
+        ),
         "Conv1D": (keras.layers.Conv1D(6, 3, **same), torch.nn.Conv1d(4, 6, 3), 1),
         "Conv3D": (keras.layers.Conv3D(6, (3, 2, 1), **same), torch.nn.Conv3d(4, 6, (3, 2, 1)), 3),
         "DepthwiseConv2D": (
@@ -127,10 +135,58 @@ def test_the_layouts_of_tflite_files(name):
             converter.representative_dataset = lambda: [[np.ones(image, "float32")]]
         interpreter = litert.Interpreter(model_content=converter.convert())
         interpreter.allocate_tensors()
-        tensors = [tensor for tensor in interpreter.get_tensor_details() if tuple(tensor["shape"]) == stored.shape]
+        tensors = [
+            tensor for tensor in interpreter.get_tensor_details() if tuple(tensor["shape"]) == stored.shape
+        ]
         if integers:
             facts = [tensor["quantization_parameters"] for tensor in tensors if tensor["dtype"] == np.int8]
             axis = int(scales)
             assert (len(facts[0]["scales"]), facts[0]["quantized_dimension"]) == (stored.shape[axis], axis)
         else:
             assert any(np.array_equal(interpreter.get_tensor(tensor["index"]), stored) for tensor in tensors)
+
+
+def lowest_around(tf, x):
+    return tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], constant_values=-np.inf)
+
+
+@pytest.mark.parametrize(
+    ("call", "operators"),
+    [
+        ("tf.nn.conv2d(x, w[:, :, :2], 2, 'SAME')", ["CONV_2D"]),  # two groups
+        ("tf.nn.conv2d(x, w, 1, 'SAME', dilations=2)", ["CONV_2D"]),
+        ("tf.nn.depthwise_conv2d(x, w[..., :2], [1] * 4, 'SAME', dilations=[2, 2])", ["DEPTHWISE_CONV_2D"]),
+        ("tf.nn.conv2d(x, w, 2, [[0, 0], [1, 1], [1, 1], [0, 0]])", ["PAD", "CONV_2D"]),
+        ("tf.nn.max_pool2d(lowest_around(tf, x), 3, 2, 'VALID')", ["PADV2", "MAX_POOL_2D"]),
+        ("tf.nn.relu6(tf.nn.conv2d(x, w, 1, 'SAME'))", ["CONV_2D"]),  # the activation is fused
+    ],
+)
+def test_what_tflites_operators_have(call, operators):
+    """The table of what the operators lack: these calls become those operators, and give TensorFlow's numbers."""
+    tf, litert = pytest.importorskip("tensorflow"), pytest.importorskip("ai_edge_litert.interpreter")
+    rng = np.random.default_rng(0)
+    names = {
+        "tf": tf,
+        "w": rng.integers(-4, 5, (3, 3, 4, 6)).astype("float32"),
+        "lowest_around": lowest_around,
+    }
+    x = rng.integers(-4, 5, (1, 8, 8, 4)).astype("float32")
+    function = tf.function(lambda x: eval(call, names, {"x": x}), autograph=False)
+    concrete = function.get_concrete_function(tf.TensorSpec(x.shape))
+    model = tf.lite.TFLiteConverter.from_concrete_functions([concrete]).convert()
+    plain = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter = litert.Interpreter(model_content=model, experimental_op_resolver_type=plain)
+    interpreter.allocate_tensors()
+    assert [row["op_name"] for row in interpreter._get_ops_details()] == operators
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    interpreter.invoke()
+    assert np.array_equal(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]), function(x))
+
+
+def test_a_dilated_transposed_filter_is_one_with_zeros():
+    x = np.arange(32.0).reshape(1, 4, 4, 2)
+    w = np.random.default_rng(0).integers(-4, 5, (3, 3, 5, 2)).astype(float)
+    wide = np.zeros((5, 5, 5, 2))
+    wide[::2, ::2] = w
+    want = tc.conv2d_transpose(x, w, None, 2, "VALID", dilations=2)
+    assert np.array_equal(tc.conv2d_transpose(x, wide, None, 2, "VALID"), want)
