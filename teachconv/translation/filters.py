@@ -60,7 +60,8 @@ def convert_filters(
     (16, 3, 5, 8)
     """
     if getattr(w, "dtype", None) in (np.int8, np.uint8, np.int16):  # of a quantized file: only the axes move
-        return convert_filters(np.int32(w), from_, to, transposed, groups).astype(np.asarray(w).dtype)
+        moved = convert_filters(np.asarray(w, np.int32), from_, to, transposed, groups)
+        return moved.astype(np.asarray(w).dtype)
     from_, to = framework(from_), framework(to)
     for name, value in (("from_", from_), ("to", to)):
         check_word(value, name, _FILTERS)
