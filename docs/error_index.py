@@ -1,6 +1,7 @@
 """Write the index of error messages: teachconv's, made now, and the frameworks', as recorded."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,12 @@ import teachconv as tc
 
 HERE = Path(__file__).parent
 RECORDED = HERE.parent / "tests" / "recorded" / "errors.json"
+ADVICE = tomllib.loads((HERE / "error_advice.toml").read_text(encoding="utf-8"))
 HEAD = """# Error messages, and where each is explained
 
-Search this page for a part of the message that you got. The frameworks' messages were recorded from real
-calls ({versions}); teachconv's were made when this page was built.
+Search this page for a part of the message that you got, without its numbers: each has its cause, what to do,
+and the page that explains it. The frameworks' messages were recorded from real calls ({versions});
+teachconv's, which say themselves what would be right, were made when this page was built.
 """
 
 X, W = np.ones((1, 8, 8, 3), "float32"), np.ones((3, 3, 3, 4), "float32")
@@ -74,6 +77,11 @@ def our_message(call: str) -> tuple[str, str]:
     raise AssertionError(f"{call} raises nothing")
 
 
+def advice(message: str) -> str:
+    """Return what a framework's message means and what to do, or "" for a message of teachconv."""
+    return next((text + "\n" for part, text in ADVICE.items() if part in message), "")
+
+
 def page() -> str:
     """Return the page as Markdown."""
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
@@ -87,7 +95,8 @@ def page() -> str:
         lines.append(f"## {framework}\n")
         for answer, call, error, message in entries:
             lines.append(f"```{{code-block}} text\n{error}: {message}\n```\n")
-            lines.append(f"Raised by `{call}`. See {{doc}}`answers/{answer}`\n")
+            place = answer if "/" in answer else f"answers/{answer}"
+            lines += [advice(message), f"Raised by `{call}`. See {{doc}}`{place}`\n"]
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@
 
 const IN_TITLE = 3; // how often a word in a title counts
 const LENGTH = 0.4; // the part of a page's weight that depends on its length
-const ROOMS = [["answers/index", 0.5], ["answers/", 1.3], ["api/", 0.5], ["glossary", 0.5], ["changelog", 0.3]]; // the rest: 1
+const ROOMS = [["answers/index", 0.5], ["error_index", 1.5], ["answers/", 1.3], ["api/", 0.5], ["glossary", 0.5], ["changelog", 0.3]]; // the rest: 1
 const SHOWN = 20; // pages
 const OTHER_WORD = 0.8; // how often our word for what was asked counts
 

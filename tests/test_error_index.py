@@ -1,5 +1,6 @@
 """What messages say of common mistakes, and the index that leads from a message to the page that explains it."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -19,13 +20,31 @@ torch, onnx = tc.dialects.torch, tc.dialects.onnx
 
 
 @pytest.fixture(scope="module")
-def index():
+def module():
     sys.path.insert(0, str(DOCS))
     try:
         import error_index
     finally:
         sys.path.remove(str(DOCS))
-    return error_index.page()
+    return error_index
+
+
+@pytest.fixture(scope="module")
+def index(module):
+    return module.page()
+
+
+def test_each_message_of_a_framework_has_one_advice_and_a_page(module, index):
+    messages = [
+        entry["message"] for entry in json.loads(module.RECORDED.read_text(encoding="utf-8"))["errors"]
+    ]
+    for message in messages:
+        assert len([part for part in module.ADVICE if part in message]) == 1, message
+    for part, text in module.ADVICE.items():
+        assert any(part in message for message in messages), part
+        assert index.count(text) >= 1
+    for page in re.findall(r"See \{doc\}`(.*?)`", index):
+        assert (DOCS / f"{page}.md").is_file(), page
 
 
 @pytest.mark.parametrize(

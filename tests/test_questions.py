@@ -46,7 +46,8 @@ def test_each_query_wants_pages_that_are_there():
         for page in pages:
             name = page.removeprefix("learn/")
             folder = "notebooks" if page.startswith("learn/") else "docs"
-            files = [Path(__file__).parents[1] / folder / f"{name}.{ending}" for ending in ("md", "ipynb")]
+            endings = "md", "ipynb", "py"  # a .py writes a page
+            files = [Path(__file__).parents[1] / folder / f"{name}.{ending}" for ending in endings]
             assert any(file.is_file() for file in files), (words, page)
 
 

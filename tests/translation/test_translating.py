@@ -494,6 +494,17 @@ def test_both_sides_as_html():
             "one input",
         ),
         (
+            lambda: tc.convert_filters(np.ones((2, 3, 3, 4)), "tflite_depthwise", "torch"),
+            ArgumentError,
+            "one input channel in each group to be depthwise; got 2",
+        ),
+        (
+            lambda: tc.convert_filters(np.ones((1, 1, 2, 3)), "keras", "tflite_depthwise"),
+            ArgumentError,
+            "one input",
+        ),
+        (lambda: tc.convert_filters(np.ones((4, 3, 3)), "torch", "tflite"), ArgumentError, "4 axes"),
+        (
             lambda: tc.convert_filters(np.ones((1, 1, 2, 3)), "tensorflow_depthwise", "torch", True),
             ArgumentError,
             "must not be .tensorflow_depthwise. for a transposed convolution",
@@ -590,6 +601,23 @@ def test_filters_of_other_ranks_are_those_of_their_frameworks(rank, rng):
         x, tc.convert_filters(transposed, "tensorflow", "jax", True), (2,) * rank, "VALID"
     )
     assert np.array_equal(got, tc.conv_transpose(x, transposed, None, 2, "VALID"))
+
+
+def test_filters_of_tflite_files(rng):
+    """Layouts as in the files that TensorFlow's converter writes: tests/peers/test_porting_pages.py."""
+    w = rng.integers(-4, 5, (3, 2, 4, 6)).astype("int8")
+    for framework in TARGETS:
+        there = tc.convert_filters(w, "tensorflow", framework)
+        assert np.array_equal(tc.convert_filters(there, framework, "tflite"), w.transpose(3, 0, 1, 2))
+        there = tc.convert_filters(w, "tensorflow", framework, True)  # [rows, cols, out, in]
+        stored = tc.convert_filters(there, framework, "tflite", True)
+        assert np.array_equal(stored, w.transpose(2, 0, 1, 3))
+        assert np.array_equal(tc.convert_filters(stored, "tflite", framework, True), there)
+    depthwise = tc.convert_filters(w, "tensorflow_depthwise", "tflite_depthwise")
+    assert np.array_equal(depthwise, w.reshape(1, 3, 2, 24))
+    oihw = tc.convert_filters(depthwise, "tflite_depthwise", "torch")
+    assert np.array_equal(oihw, tc.convert_filters(w, "tensorflow_depthwise", "torch"))
+    assert np.array_equal(tc.convert_filters(oihw, "torch", "tensorflow_depthwise", groups=4), w)
 
 
 def test_converted_filters_convolve_alike(rng):

@@ -1,6 +1,7 @@
 """Record each framework's padding, with its order of sides, and what its batch normalisation does: layer_rules.json.
 
     pip install tensorflow-cpu==2.21.0 torch==2.13 jax==0.10.2 onnx==1.23.2 onnxruntime==1.32.0 keras==3.15.1
+    pip install --no-deps tf_keras==2.21.0 tf_slim==1.1.0  # Keras 2, and what tf.contrib.slim was
     python record_layer_rules.py
 
 Padding: every call asks for one row above [[1, 2, 3], [4, 5, 6], [7, 8, 9]] and one column to its right, in each mode that teachconv's
@@ -16,15 +17,21 @@ from pathlib import Path
 
 import numpy as np
 
-os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "tensorflow"}
+os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "tensorflow", "TF_USE_LEGACY_KERAS": "1"}
 
 import jax.numpy as jnp
 import keras
 import onnx
 import onnxruntime
 import tensorflow as tf
+import tf_keras
 import torch
 from recording import shorten
+from tensorflow.python.framework import ops
+
+ops.Tensor = tf.Tensor  # as slim knows it
+import tf_slim  # noqa: E402
+from tf_slim.layers.layers import _fused_batch_norm  # noqa: E402  (the call of batch_norm on images)
 
 X = np.float32([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
 MODES = ("constant", "reflect", "symmetric", "replicate", "circular")
@@ -86,6 +93,19 @@ def after_a_step(layer, run):
     return [float(np.asarray(value).ravel()[0]) for value in layer]
 
 
+v1 = tf.compat.v1
+
+
+def after_updates(make):
+    """Return the moving mean and variance after the updates of a graph of TensorFlow 1 were run once."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        make()
+        session.run(v1.global_variables_initializer())
+        session.run(v1.get_collection(v1.GraphKeys.UPDATE_OPS))
+        kept = {variable.op.name.rpartition("/")[2]: session.run(variable).item() for variable in v1.global_variables()}
+        return [kept["moving_mean"], kept["moving_variance"]]
+
+
 def normalized():
     """Yield the defaults and the moving averages, which begin as 0 and 1, after one batch."""
     layer = keras.layers.BatchNormalization()
@@ -93,6 +113,21 @@ def normalized():
     facts = {"eps": layer.epsilon, "momentum": layer.momentum}
     moved = [float(np.asarray(v).item()) for v in (layer.moving_mean, layer.moving_variance)]
     yield {"framework": "keras", "name": "keras.layers.BatchNormalization", **facts, "after": moved}
+    layer = tf_keras.layers.BatchNormalization()
+    layer(BATCH, training=True)
+    facts = {"eps": layer.epsilon, "momentum": layer.momentum}
+    moved = [float(v.numpy().item()) for v in (layer.moving_mean, layer.moving_variance)]
+    yield {"framework": "keras", "name": "tf.keras.layers.BatchNormalization (Keras 2, images)", **facts, "after": moved}
+    defaults = {name: value.default for name, value in inspect.signature(v1.layers.batch_normalization).parameters.items()}
+    facts = {"eps": defaults["epsilon"], "momentum": defaults["momentum"]}
+    moved = after_updates(lambda: v1.layers.batch_normalization(tf.constant(BATCH), training=True))
+    yield {"framework": "tensorflow", "name": "tf.layers.batch_normalization", **facts, "after": moved}
+    defaults = {name: value.default for name, value in inspect.signature(tf_slim.batch_norm).parameters.items()}
+    facts = {"eps": defaults["epsilon"], "momentum": defaults["decay"]}
+    words = {"decay": defaults["decay"], "epsilon": defaults["epsilon"], "data_format": defaults["data_format"]}
+    moved = after_updates(lambda: _fused_batch_norm(tf.constant(BATCH), is_training=True, **words))
+    name = f"slim.batch_norm (center={defaults['center']}, scale={defaults['scale']})"
+    yield {"framework": "tensorflow", "name": name, **facts, "after": moved}
     layer = torch.nn.BatchNorm2d(1)
     layer(torch.from_numpy(BATCH))
     moved = [layer.running_mean.item(), layer.running_var.item()]
@@ -122,7 +157,7 @@ def normalized():
 
 import onnx.reference  # noqa: E402
 
-names = ("tensorflow-cpu", "torch", "jax", "onnx", "onnxruntime", "keras")
+names = ("tensorflow-cpu", "torch", "jax", "onnx", "onnxruntime", "keras", "tf_keras", "tf_slim")
 versions = {name.removesuffix("-cpu"): version(name) for name in names}
 found = {"script": Path(__file__).name, "versions": versions, "pads": list(padded()), "batch_norm": list(normalized())}
 target = Path(__file__).parents[2] / "tests" / "recorded" / "layer_rules.json"
