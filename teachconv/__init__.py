@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from .windows.normalization import batch_normalization, fold_batch_norm
     from .windows.padding import pad
     from .windows.pooling import avg_pool, avg_pool_grad, max_pool, max_pool_grad
+    from .windows.resizing import depth_to_space, resize, space_to_depth
 
 __version__ = "0.2.0"
 
@@ -142,6 +143,7 @@ __all__ = [
     "convolution",
     "convolution_backprop_filter",
     "convolution_backprop_input",
+    "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
     "depthwise_conv2d_backprop_input",
@@ -161,9 +163,11 @@ __all__ = [
     "plot",
     "quantized",
     "receptive_field",
+    "resize",
     "resolve",
     "set_backend",
     "set_num_threads",
+    "space_to_depth",
     "stream",
     "to_onnx",
     "trace",
@@ -211,6 +215,7 @@ _NAMES = {
     "windows.normalization": ("batch_normalization", "fold_batch_norm"),
     "windows.padding": ("pad",),
     "windows.pooling": ("avg_pool", "avg_pool_grad", "max_pool", "max_pool_grad"),
+    "windows.resizing": ("depth_to_space", "resize", "space_to_depth"),
 }
 _LATER = _MODULES | {name: module for module, names in _NAMES.items() for name in names}
 

@@ -1,17 +1,19 @@
-"""The other frameworks' convolutions, pools, padding and batch normalisation under their own signatures.
+"""The other frameworks' convolutions, and what comes between them, under their own signatures.
 
 ::
 
     tc.dialects.torch    conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,
                          conv2d_input, conv2d_weight, pad, batch_norm,
-                         max_pool1d, max_pool2d, max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d
-    tc.dialects.onnx     conv, conv_transpose, pad, max_pool, average_pool, batch_normalization
+                         max_pool1d, max_pool2d, max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d,
+                         interpolate, pixel_shuffle, pixel_unshuffle
+    tc.dialects.onnx     conv, conv_transpose, pad, max_pool, average_pool, batch_normalization,
+                         resize, depth_to_space, space_to_depth
     tc.dialects.jax      conv_general_dilated, conv_transpose, pad, reduce_window
-    tc.dialects.keras    conv, conv_transpose, pad, max_pool, average_pool, batch_normalization
+    tc.dialects.keras    conv, conv_transpose, pad, max_pool, average_pool, batch_normalization, resize
 
 No framework needs to be installed. Arguments, layouts, results and errors are the framework's;
 `teachconv.trace`, `teachconv.explain`, `teachconv.diff`, `teachconv.resolve` and `teachconv.translate` take
-these functions like teachconv's own.
+these functions like teachconv's own; no resize or shuffle of pixels is translated yet.
 """
 
 from functools import partial

@@ -24,6 +24,7 @@ from ..core.arguments import (
     check_steps,
     integer,
     other_order,
+    real,
     shape_of,
 )
 from ..core.calls import Call
@@ -480,6 +481,17 @@ def ints(
         raise ArgumentError(f"{name} must be at least {least}; got {brief(value)}")
     check_steps(numbers, name, value)
     return tuple(numbers)
+
+
+def factors(value: Any, name: str, rank: int) -> list[float]:
+    """Return one number above 0 for each axis, of an argument that is a number or a sequence of them."""
+    is_one = getattr(value, "ndim", None) == 0 or not hasattr(value, "__iter__")
+    several = [value] * rank if is_one else islice(value, rank + 1)
+    numbers = [real(number, name) for number in several]
+    if len(numbers) != rank or not all(0 < number < 2**31 for number in numbers):
+        legal = f"{tables.count(rank, 'number')} above 0 and below 2**31"
+        raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
+    return numbers
 
 
 def steps_of(value: Any, name: str, rank: int) -> Shape:

@@ -1,4 +1,4 @@
-"""Keras 3's keras.ops: conv, conv_transpose and pools over one to three axes, pad and batch_normalization.
+"""Keras 3's keras.ops: conv, conv_transpose and pools of one to three axes, pad, batch_normalization, resize.
 
 Activations are channels_last (NHWC) or channels_first (NCHW). In both cases the kernel is [rows, cols,
 in/groups, out], and that of a transposed convolution [rows, cols, out, in]. Keras computes the size of a
@@ -19,11 +19,12 @@ from ..core.kinds import AXES, layout_of
 from ..core.law import AxisGeometry, cropped_axis, split_padding
 from ..support import tables
 from ..support.argument_types import ArrayLike, Backend, Int, Ints, KerasPadding, Pairs
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, suggestion
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call, pairs
 from ..windows.pooling import PoolCall, pool_call
+from ..windows.resizing import ResizeCall, check_defined, resize_call
 from .calls import (
     CONV,
     CONV_TRANSPOSE,
@@ -36,7 +37,7 @@ from .calls import (
     run,
 )
 
-__all__ = ["average_pool", "batch_normalization", "conv", "conv_transpose", "max_pool", "pad"]
+__all__ = ["average_pool", "batch_normalization", "conv", "conv_transpose", "max_pool", "pad", "resize"]
 
 _RANKS = (3, 4, 5)
 _INPUTS = Operand("inputs", "input", "[batch, *sizes, channels], or that in data_format order", _RANKS)
@@ -492,4 +493,70 @@ def batch_normalization(
         offset=offset,
         scale=scale,
         epsilon=epsilon,
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Resizes
+# ---------------------------------------------------------------------------------------------
+
+
+def _resize(images: Shape, size: Any, interpolation: Any, data_format: Any, **others: Any) -> ResizeCall:
+    """Resolve a call of resize."""
+    check_defined(interpolation, "interpolation", "bilinear", "nearest")
+    for name in ("antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio"):
+        check_defined(others[name], name, False)
+    check_word(data_format, "data_format", _FORMATS)
+    layout = "NCHW" if data_format == "channels_first" else "NHWC"
+    sizes = dict(enumerate(ints(size, "size", 2, scalar=False), layout.index("H") - 4 + len(images)))
+    reads = "linear" if interpolation == "bilinear" else "round_prefer_ceil"
+    facts = "keras.resize", "size", layout[-len(images) :], images, sizes
+    return resize_call(*facts, {}, "half_pixel", reads)
+
+
+@window_function(_resize, "images", (3, 4), "[batch, rows, cols, channels], or that without the batch")
+def resize(
+    images: ArrayLike,
+    size: Sequence[Int],
+    interpolation: Literal["bilinear", "nearest"] = "bilinear",
+    antialias: bool = False,
+    crop_to_aspect_ratio: bool = False,
+    pad_to_aspect_ratio: bool = False,
+    fill_mode: str = "constant",
+    fill_value: float = 0.0,
+    data_format: Literal["channels_last", "channels_first"] | None = None,
+) -> Any:
+    """Return images of another size like keras.ops.image.resize, by half pixels; UpSampling2D does the same.
+
+    Args:
+        images: [batch, rows, cols, channels], or that in ``data_format`` order, or one image.
+        size: (rows, cols) of the result.
+        interpolation: "bilinear", of a floating dtype, or "nearest".
+        antialias, crop_to_aspect_ratio, pad_to_aspect_ratio: must be False.
+        fill_mode, fill_value: not used, as nothing is padded.
+        data_format: "channels_last", "channels_first" or None for the first.
+
+    Returns:
+        The resized images; an interpolated cell is exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid; the message says what would be legal.
+
+    Source: keras/src/ops/image.py (3.15.1).
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.keras.resize(np.float32([0, 4]).reshape(1, 2, 1), (1, 4)).ravel().tolist()
+    [0.0, 1.0, 3.0, 4.0]
+    """
+    return run_window(
+        resize,
+        images=images,
+        size=size,
+        interpolation=interpolation,
+        antialias=antialias,
+        crop_to_aspect_ratio=crop_to_aspect_ratio,
+        pad_to_aspect_ratio=pad_to_aspect_ratio,
+        fill_mode=fill_mode,
+        fill_value=fill_value,
+        data_format=data_format,
     )

@@ -1,4 +1,4 @@
-"""ONNX's Conv, ConvTranspose, MaxPool, AveragePool, Pad and BatchNormalization, as onnxruntime has them.
+"""ONNX's convolutions, pools, Pad, BatchNormalization, Resize and DepthToSpace, as onnxruntime has them.
 
 The opset is 22. Activations are NCHW, over one axis NCW, over three NCDHW. Filters are OIHW; those of
 ConvTranspose are [in, out/group, rows, cols]. ``pads`` are [top, left, bottom, right]: all begins, then all
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import islice
-from math import prod
+from math import floor, prod
 from typing import Any, Literal, Never
 
 import numpy as np
@@ -23,11 +23,20 @@ from ..core.geometry import ConvGeometry, forward_geometry, one_each
 from ..core.kinds import AXES
 from ..core.law import AxisGeometry, check_extra, cropped_axis, split_padding
 from ..support.argument_types import ArrayLike, Backend, Int
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, suggestion
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call
 from ..windows.pooling import PoolCall, pool_call, refuse_wide_pads
+from ..windows.resizing import (
+    NEAREST,
+    SHIFTS,
+    ResizeCall,
+    ShuffleCall,
+    check_defined,
+    resize_call,
+    shuffle_call,
+)
 from .calls import (
     CONV,
     CONV_TRANSPOSE,
@@ -38,6 +47,7 @@ from .calls import (
     check_size,
     check_transposed_groups,
     dialect_function,
+    factors,
     filter_step,
     full_size,
     ints,
@@ -46,7 +56,10 @@ from .calls import (
     steps_of,
 )
 
-__all__ = ["average_pool", "batch_normalization", "conv", "conv_transpose", "max_pool", "pad"]
+__all__ = [
+    *("average_pool", "batch_normalization", "conv", "conv_transpose", "depth_to_space", "max_pool", "pad"),
+    *("resize", "space_to_depth"),
+]
 
 _RANKS = (3, 4, 5)
 _X = Operand("X", "input", "[batch, channels, *sizes]", _RANKS)
@@ -552,25 +565,31 @@ def average_pool(
 _MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
 
 
+def _chosen(axes: Any, shape: Shape) -> list[int]:
+    """Return the axes that an argument is for, counted from the first; None stands for all."""
+    rank = len(shape)
+    several = range(rank) if axes is None else axes if hasattr(axes, "__iter__") else [axes]
+    numbers = [integer(axis, "axes") for axis in islice(several, rank + 1)]
+    found = [axis % rank for axis in numbers if -rank <= axis < rank]
+    if len({*found}) < len(numbers):
+        raise ArgumentError(f"axes must be axes of shape {list(shape)}, each once; got {brief(axes)}")
+    return found
+
+
 def _pad(data: Shape, pads: Any, constant_value: Any, axes: Any, mode: Any) -> PadCall:
     """Resolve a call of Pad."""
-    rank = len(data)
-    several = range(rank) if axes is None else axes if hasattr(axes, "__iter__") else [axes]
-    chosen = [integer(axis, "axes") for axis in islice(several, rank + 1)]
-    once = {axis % rank for axis in chosen if -rank <= axis < rank}
-    if len(once) < len(chosen):
-        raise ArgumentError(f"axes must be axes of shape {list(data)}, each once; got {brief(axes)}")
+    chosen = _chosen(axes, data)
     numbers = ints(
         pads,
         "pads",
-        2 * len(once),
+        2 * len(chosen),
         least=None,
         scalar=False,
         axes="all begins, then all ends, for the axes of data",
     )
-    pairs = zip(numbers[: len(once)], numbers[len(once) :], strict=True)
-    given = dict(zip((axis % rank for axis in chosen), pairs, strict=True))
-    sides = [given.get(axis, (0, 0)) for axis in range(rank)]
+    pairs = zip(numbers[: len(chosen)], numbers[len(chosen) :], strict=True)
+    given = dict(zip(chosen, pairs, strict=True))
+    sides = [given.get(axis, (0, 0)) for axis in range(len(data))]
     return pad_call(
         "onnx.pad",
         "pads",
@@ -694,3 +713,166 @@ def batch_normalization(
         momentum=momentum,
         training_mode=training_mode,
     )
+
+
+# ---------------------------------------------------------------------------------------------
+# Resizes
+# ---------------------------------------------------------------------------------------------
+
+
+def _resize(
+    X: Shape,
+    scales: Any,
+    sizes: Any,
+    antialias: Any,
+    axes: Any,
+    coordinate_transformation_mode: Any,
+    exclude_outside: Any,
+    keep_aspect_ratio_policy: Any,
+    mode: Any,
+    nearest_mode: Any,
+    **_: Any,
+) -> ResizeCall:
+    """Resolve a call of Resize."""
+    check_defined(mode, "mode", "nearest", "linear")
+    check_defined(coordinate_transformation_mode, "coordinate_transformation_mode", *SHIFTS)
+    check_word(nearest_mode, "nearest_mode", NEAREST)
+    check_defined(antialias, "antialias", 0)
+    check_defined(exclude_outside, "exclude_outside", 0)
+    check_defined(keep_aspect_ratio_policy, "keep_aspect_ratio_policy", "stretch")
+    chosen, ratios = _chosen(axes, X), dict[int, Fraction]()
+    by_size, by_scale = (  # before opset 13 an array without numbers stands for none
+        value is not None and getattr(value, "shape", None) != (0,) for value in (sizes, scales)
+    )
+    if by_size == by_scale:
+        raise ArgumentError(f"one of scales and sizes must be given; got {brief(scales)} and {brief(sizes)}")
+    if by_size:
+        counts = ints(
+            sizes, "sizes", len(chosen), least=None, scalar=False, axes="one for each axis of X, or of axes"
+        )
+    else:
+        numbers = np.array(factors(scales, "scales", len(chosen)), np.float32)
+        counts = tuple(map(floor, (numbers * np.array([X[axis] for axis in chosen], np.float32)).tolist()))
+        check_steps(counts, "scales", scales)
+        if counts != tuple(X[axis] for axis in chosen):  # else onnxruntime copies
+            ratios = dict(zip(chosen, map(Fraction, numbers.tolist()), strict=True))
+    reads = nearest_mode if mode == "nearest" else mode
+    facts = coordinate_transformation_mode, reads, True
+    layout, given = "NCDHW" if len(X) == 5 else "NCHWDEFG"[: len(X)], dict(zip(chosen, counts, strict=True))
+    return resize_call("onnx.resize", "sizes", layout, X, given, ratios, *facts)
+
+
+@window_function(_resize, "X", None)
+def resize(
+    X: ArrayLike,
+    roi: Sequence[float] | None = None,
+    scales: Sequence[float] | None = None,
+    sizes: Sequence[Int] | None = None,
+    *,
+    antialias: int = 0,
+    axes: Sequence[Int] | None = None,
+    coordinate_transformation_mode: Literal[
+        "half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn", "asymmetric", "align_corners"
+    ] = "half_pixel",
+    cubic_coeff_a: float = -0.75,
+    exclude_outside: int = 0,
+    extrapolation_value: float = 0.0,
+    keep_aspect_ratio_policy: Literal["stretch"] = "stretch",
+    mode: Literal["nearest", "linear"] = "nearest",
+    nearest_mode: Literal["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"] = "round_prefer_floor",
+) -> np.ndarray:
+    """Return images of another size like ONNX's Resize.
+
+    Args:
+        X: an array of any number of axes; linearly of a floating dtype.
+        roi, cubic_coeff_a, extrapolation_value: not used in these modes.
+        scales: what the sizes are multiplied by, and rounded down, one float32 for each axis; or None.
+        sizes: the sizes of the result, one for each axis; or None.
+        antialias, exclude_outside: must be 0.
+        axes: the axes that ``scales`` or ``sizes`` are for; None for all.
+        coordinate_transformation_mode: where a cell of the result lies among the input's cells.
+        keep_aspect_ratio_policy: must be "stretch".
+        mode: "nearest" or "linear".
+        nearest_mode: which cell is the nearest.
+
+    Returns:
+        The resized array; an interpolated cell is exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: if the specification forbids the arguments, or for cubic, tf_crop_and_resize,
+            half_pixel_symmetric and antialias.
+
+    Source: https://onnx.ai/onnx/operators/onnx__Resize.html, opset 19, and onnxruntime's upsamplebase.h.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.float32([[[0, 4]]])
+    >>> tc.dialects.onnx.resize(x, scales=[1, 1, 2], mode="linear").ravel().tolist()
+    [0.0, 1.0, 3.0, 4.0]
+    >>> tc.dialects.onnx.resize(x, sizes=[1, 1, 3], nearest_mode="ceil").ravel().tolist()
+    [0.0, 4.0, 4.0]
+    """
+    return run_window(
+        resize,
+        X=X,
+        roi=roi,
+        scales=scales,
+        sizes=sizes,
+        antialias=antialias,
+        axes=axes,
+        coordinate_transformation_mode=coordinate_transformation_mode,
+        cubic_coeff_a=cubic_coeff_a,
+        exclude_outside=exclude_outside,
+        extrapolation_value=extrapolation_value,
+        keep_aspect_ratio_policy=keep_aspect_ratio_policy,
+        mode=mode,
+        nearest_mode=nearest_mode,
+    )
+
+
+def _depth_to_space(input: Shape, blocksize: Any, mode: Any) -> ShuffleCall:
+    """Resolve a call of DepthToSpace."""
+    check_word(mode, "mode", ("DCR", "CRD"))
+    return shuffle_call("onnx.depth_to_space", input, "NCHW", "blocksize", blocksize, mode)
+
+
+@window_function(_depth_to_space, "input", (4,), "[batch, channels, rows, cols]")
+def depth_to_space(input: ArrayLike, blocksize: Int, *, mode: Literal["DCR", "CRD"] = "DCR") -> np.ndarray:
+    """Return channels as blocks of pixels like ONNX's DepthToSpace.
+
+    Args:
+        input: [batch, channels · blocksize², rows, cols]; of any dtype.
+        blocksize: how many rows, and columns, a block has.
+        mode: "DCR" if the pixel of the block comes first in a channel's number, as in TensorFlow; "CRD" if
+            the channel does, as in PyTorch's ``pixel_shuffle``.
+
+    Returns:
+        [batch, channels, rows · blocksize, cols · blocksize].
+
+    Raises:
+        ValueError, TypeError: if the specification forbids the arguments.
+
+    Source: https://onnx.ai/onnx/operators/onnx__DepthToSpace.html, opset 13.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.arange(8).reshape(1, 8, 1, 1)
+    >>> [tc.dialects.onnx.depth_to_space(x, 2, mode=mode)[0, 0].tolist() for mode in ("DCR", "CRD")]
+    [[[0, 2], [4, 6]], [[0, 1], [2, 3]]]
+    """
+    return run_window(depth_to_space, input=input, blocksize=blocksize, mode=mode)
+
+
+def _space_to_depth(input: Shape, blocksize: Any) -> ShuffleCall:
+    """Resolve a call of SpaceToDepth."""
+    facts = "onnx.space_to_depth", input, "NCHW", "blocksize", blocksize, "DCR"
+    return shuffle_call(*facts, to_depth=True)
+
+
+@window_function(_space_to_depth, "input", (4,), "[batch, channels, rows, cols]")
+def space_to_depth(input: ArrayLike, blocksize: Int) -> np.ndarray:
+    """Return blocks of pixels as channels like ONNX's SpaceToDepth, the inverse of `depth_to_space` with DCR.
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.onnx.space_to_depth(np.arange(4).reshape(1, 1, 2, 2), 2).ravel().tolist()
+    [0, 1, 2, 3]
+    """
+    return run_window(space_to_depth, input=input, blocksize=blocksize)

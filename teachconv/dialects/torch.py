@@ -1,4 +1,4 @@
-"""PyTorch's convolutions, of torch.nn.functional and torch.nn.grad, its pools, padding and batch_norm.
+"""PyTorch's convolutions, of torch.nn.functional and torch.nn.grad, its pools, pad, batch_norm and resizes.
 
 Activations are NCHW, or CHW without a batch; over one axis there is only W, over three D comes first. Filters
 are OIHW; those of a transposed convolution are [in, out/groups, rows, cols]. Padding is symmetric and does
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import islice
-from math import inf, prod
+from math import floor, inf, prod
 from typing import Any, Literal, Never
 
 import numpy as np
@@ -36,6 +36,7 @@ from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call
 from ..windows.pooling import PoolCall, pool_call
+from ..windows.resizing import ResizeCall, ShuffleCall, check_defined, resize_call, shuffle_call
 from .calls import (
     CONV,
     CONV_TRANSPOSE,
@@ -47,6 +48,7 @@ from .calls import (
     check_size,
     check_transposed_groups,
     dialect_function,
+    factors,
     filter_step,
     full_size,
     ints,
@@ -56,7 +58,7 @@ from .calls import (
 __all__ = [
     *("avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "conv1d", "conv2d", "conv2d_input"),
     *("conv2d_weight", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
-    *("max_pool1d", "max_pool2d", "max_pool3d", "pad"),
+    *("interpolate", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "pixel_shuffle", "pixel_unshuffle"),
 ]
 
 _GRAD_OUTPUT = Operand("grad_output", "out_backprop", "[batch, out_channels, rows, cols]")
@@ -1101,3 +1103,151 @@ def batch_norm(
         momentum=momentum,
         eps=eps,
     )
+
+
+# ---------------------------------------------------------------------------------------------
+# Resizes
+# ---------------------------------------------------------------------------------------------
+
+_LINEAR = {3: "linear", 4: "bilinear", 5: "trilinear"}  # the word for each number of axes
+
+
+def _interpolate(
+    input: Shape,
+    size: Any,
+    scale_factor: Any,
+    mode: Any,
+    align_corners: Any,
+    recompute_scale_factor: Any,
+    antialias: Any,
+) -> ResizeCall:
+    """Resolve a call of interpolate."""
+    rank, linear, scales = len(input) - 2, _LINEAR[len(input)], dict[int, Fraction]()
+    check_defined(mode, "mode", "nearest", "nearest-exact", linear)
+    check_defined(antialias, "antialias", False)
+    if align_corners is not None and mode != linear:
+        raise ArgumentError(f"align_corners must be None for {mode}; got {brief(align_corners)}")
+    recomputed = truth(recompute_scale_factor, "recompute_scale_factor")
+    if (size is None) == (scale_factor is None) or (size is not None and recomputed):
+        raise ArgumentError(
+            "one of size and scale_factor must be given, recompute_scale_factor with the latter only; got "
+            f"{brief(size)}, {brief(scale_factor)} and {brief(recompute_scale_factor)}"
+        )
+    if size is None:
+        numbers = factors(scale_factor, "scale_factor", rank)
+        sizes = [floor(n * number) for n, number in zip(input[2:], numbers, strict=True)]
+        check_steps(sizes, "scale_factor", scale_factor)
+        if not recomputed:
+            scales = dict(enumerate(map(Fraction, numbers), 2))
+    else:
+        sizes = [*ints(size, "size", rank)]
+    # PyTorch's loops ignore the scale of an axis whose size stays, and the nearest of two axes if it doubles
+    ignoring = [1] * (mode == linear) + [1, 2] * (mode == "nearest" and rank == 2)
+    scales = {n: scale for n, scale in scales.items() if sizes[n - 2] not in [k * input[n] for k in ignoring]}
+    coordinates = "align_corners" if truth(align_corners, "align_corners") else "half_pixel"
+    reads = {"nearest": "floor", "nearest-exact": "round_prefer_ceil"}.get(mode, "linear")
+    facts = "asymmetric" if mode == "nearest" else coordinates, reads
+    layout = "NC" + "DHW"[-rank:]
+    return resize_call("torch.interpolate", "size", layout, input, dict(enumerate(sizes, 2)), scales, *facts)
+
+
+@window_function(_interpolate, "input", (3, 4, 5), "[batch, channels, *sizes]")
+def interpolate(
+    input: ArrayLike,
+    size: Ints | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: Literal["nearest", "nearest-exact", "linear", "bilinear", "trilinear"] = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> np.ndarray:
+    """Return images of another size like torch.nn.functional.interpolate.
+
+    Args:
+        input: ``[batch, channels, *sizes]``; linearly of a floating dtype.
+        size: the sizes of the result, an int or one for each axis; or None.
+        scale_factor: what the sizes are multiplied by, and rounded down; a number or one for each axis.
+        mode: "nearest", for which a cell lies at its index times the step and reads the cell at or before it;
+            "nearest-exact", by half pixels; or "linear", "bilinear" or "trilinear" for one, two or three
+            axes.
+        align_corners: whether the first and the last cells coincide; half pixels otherwise. None for nearest.
+        recompute_scale_factor: whether the step follows from the sizes; otherwise it is 1 / ``scale_factor``,
+            which differs where a size was rounded down.
+        antialias: must be False.
+
+    Returns:
+        The resized array; an interpolated cell is exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: if PyTorch refuses the arguments, or for bicubic, area and antialias.
+
+    Source: torch/nn/functional.py and aten/src/ATen/native/UpSample.h (2.13).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.float32([[[0, 4]]])
+    >>> tc.dialects.torch.interpolate(x, 4, mode="linear").ravel().tolist()
+    [0.0, 1.0, 3.0, 4.0]
+    >>> tc.dialects.torch.interpolate(x, 5, mode="linear", align_corners=True).ravel().tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0]
+    """
+    return run_window(
+        interpolate,
+        input=input,
+        size=size,
+        scale_factor=scale_factor,
+        mode=mode,
+        align_corners=align_corners,
+        recompute_scale_factor=recompute_scale_factor,
+        antialias=antialias,
+    )
+
+
+def _shuffled(function: str, argument: str, to_depth: bool) -> Callable[..., ShuffleCall]:
+    """Return the resolver of pixel_shuffle or pixel_unshuffle."""
+
+    def resolve(input: Shape, **factor: Any) -> ShuffleCall:
+        facts = function, input, "NDEF"[: len(input) - 3] + "CHW", argument, factor[argument], "CRD"
+        return shuffle_call(*facts, to_depth=to_depth)
+
+    return resolve
+
+
+_PIXEL_SHUFFLE = _shuffled("torch.pixel_shuffle", "upscale_factor", False)
+_PIXEL_UNSHUFFLE = _shuffled("torch.pixel_unshuffle", "downscale_factor", True)
+
+
+@window_function(_PIXEL_SHUFFLE, "input", (3, 4, 5, 6), "[*batch, channels, rows, cols]")
+def pixel_shuffle(input: ArrayLike, upscale_factor: Int) -> np.ndarray:
+    """Return channels as blocks of pixels like torch.nn.functional.pixel_shuffle.
+
+    Channel (channel · upscale_factor + row) · upscale_factor + col becomes the pixel (row, col) of a block;
+    TensorFlow's ``depth_to_space`` numbers the channels in another order.
+
+    Args:
+        input: [channels · upscale_factor², rows, cols] with any axes before; of any dtype.
+        upscale_factor: how many rows, and columns, a block has.
+
+    Returns:
+        [channels, rows · upscale_factor, cols · upscale_factor] with the same axes before.
+
+    Raises:
+        ValueError, TypeError: if PyTorch refuses the arguments.
+
+    Source: aten/src/ATen/native/PixelShuffle.cpp (2.13).
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.torch.pixel_shuffle(np.arange(8).reshape(8, 1, 1), 2)[0].tolist()
+    [[0, 1], [2, 3]]
+    """
+    return run_window(pixel_shuffle, input=input, upscale_factor=upscale_factor)
+
+
+@window_function(_PIXEL_UNSHUFFLE, "input", (3, 4, 5, 6), "[*batch, channels, rows, cols]")
+def pixel_unshuffle(input: ArrayLike, downscale_factor: Int) -> np.ndarray:
+    """Return blocks of pixels as channels like torch.nn.functional.pixel_unshuffle, the inverse.
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.torch.pixel_unshuffle(np.arange(4).reshape(1, 2, 2), 2).ravel().tolist()
+    [0, 1, 2, 3]
+    """
+    return run_window(pixel_unshuffle, input=input, downscale_factor=downscale_factor)

@@ -139,51 +139,25 @@ def reduced(x: np.ndarray, *, function: str, axes: tuple[int, ...], keepdims: bo
     return Defined(value, sizes, (wide.size // max(1, value.size) + 1) * (function in ("sum", "mean")))
 
 
-def resized(x: np.ndarray, *, matrices: Mapping[int, np.ndarray], coordinates: str = "") -> Defined:
-    """Return x with some axes multiplied by matrices [outputs, inputs], as linear interpolation does.
-
-    ``coordinates`` is a name for where the outputs lie.
-    """
-    value, sizes, terms = _wide(x), np.abs(_wide(x)), 0
-    for axis, matrix in matrices.items():
-        value, sizes = (
-            np.moveaxis(np.moveaxis(part, axis, -1) @ matrix.T, -1, axis) for part in (value, sizes)
-        )
-        # the products and their sum, and weights, which come from a rounded place
-        terms += matrix.shape[1] + 6
-    # a place that is rounded to u times the size of the axis moves the weights by as much
-    reach = max(matrix.shape[1] for matrix in matrices.values())
-    return Defined(value, sizes * (1 + reach), terms)
-
-
-def adaptive(outs: int, ins: int) -> np.ndarray:
-    """Return the matrix [outs, ins] of PyTorch's adaptive average pools along an axis.
-
-    >>> adaptive(2, 3).tolist()
-    [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
-    """
-    at = np.arange(outs)[:, None]
-    within = (np.arange(ins) >= at * ins // outs) & (np.arange(ins) < -(-(at + 1) * ins // outs))
-    return within / within.sum(1, keepdims=True)
-
-
-def interpolation(outs: int, ins: int, place: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Return the matrix [outs, ins] of linear interpolation along an axis, in float64.
+def adaptive_mean(x: np.ndarray, *, sizes: Mapping[int, int]) -> Defined:
+    """Return PyTorch's adaptive average pool: means of windows that follow from the sizes of the result.
 
     Args:
-        outs: how many numbers come out.
-        ins: how many go in.
-        place: returns for the indices of what comes out where they lie among what goes in.
+        x: the input.
+        sizes: those of the result, by the numbers of the axes that are pooled.
 
-    >>> interpolation(4, 2, lambda at: (at + 0.5) * 2 / 4 - 0.5).tolist()
-    [[1.0, 0.0], [0.75, 0.25], [0.25, 0.75], [0.0, 1.0]]
+    >>> adaptive_mean(np.arange(3), sizes={0: 2}).value.tolist()
+    [0.5, 1.5]
     """
-    at = place(np.arange(outs, dtype=float)).clip(0, ins - 1)
-    below = np.floor(at).astype(int)
-    matrix = np.zeros((outs, ins))
-    np.add.at(matrix, (np.arange(outs), below), 1 - (at - below))
-    np.add.at(matrix, (np.arange(outs), np.minimum(below + 1, ins - 1)), at - below)
-    return matrix
+    value, large, terms = _wide(x), np.abs(_wide(x)), 0
+    for axis, outs in sizes.items():
+        at, ins = np.arange(outs)[:, None], x.shape[axis]
+        within = (np.arange(ins) >= at * ins // outs) & (np.arange(ins) < -(-(at + 1) * ins // outs))
+        matrix, terms = within / within.sum(1, keepdims=True), terms + ins + 2
+        value, large = (
+            np.moveaxis(np.moveaxis(part, axis, -1) @ matrix.T, -1, axis) for part in (value, large)
+        )
+    return Defined(value, large, terms)
 
 
 def product(x: np.ndarray, w: np.ndarray) -> Defined:

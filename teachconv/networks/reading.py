@@ -23,6 +23,7 @@ from ..running import nn_ops
 from ..support.errors import brief
 from ..verification.candidates import ACTIVATIONS
 from ..windows.calls import bound_call
+from ..windows.resizing import resize
 from . import definitions
 
 NORM = "batch norm"
@@ -255,9 +256,8 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 def _adaptive(x: np.ndarray, y: np.ndarray) -> Facts:
     """An average pool whose windows follow from the size of its result."""
-    sizes = enumerate(zip(y.shape, x.shape, strict=True))
-    matrices = {axis: definitions.adaptive(outs, ins) for axis, (outs, ins) in sizes if outs != ins}
-    return {"op_type": "resize", "op": definitions.resized, "arguments": {"matrices": matrices}}
+    sizes = {axis: new for axis, (new, size) in enumerate(zip(y.shape, x.shape, strict=True)) if new != size}
+    return {"op_type": "adaptive pool", "op": definitions.adaptive_mean, "arguments": {"sizes": sizes}}
 
 
 def _tflite(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -380,47 +380,25 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 
 def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """A resize: to the nearest it moves numbers, and linearly it multiplies each axis by a matrix."""
-    said, x, y, word = entry["said"], arrays[0], entry["output"], entry["word"].lower()
-    mode = said.get("mode", said.get("interpolation", "linear" if "bilinear" in word else "nearest"))
-    if "nearest" in mode:
-        rules = [
-            said.get("coordinate_transformation_mode"),
-            said.get("nearest_mode"),
-            "exact" * ("exact" in mode),
-        ]
-        return _moved(entry, arrays) | {
-            "arguments": {"coordinates": " ".join(["nearest", *filter(None, rules)])}
-        }
-    if not mode.endswith("linear") or said.get("antialias"):
-        return {}
-    usual = "align_corners" if said.get("align_corners") or said.get("alignCorners") else "half_pixel"
-    if word == "resize_bilinear" and usual == "half_pixel" and not said.get("halfPixelCenters"):
-        usual = "asymmetric"
-    named = said.get("coordinate_transformation_mode", usual)
-    sizes = enumerate(zip(y.shape, x.shape, strict=True))
-    matrices = {
-        axis: definitions.interpolation(outs, ins, _place(named, outs, ins))
-        for axis, (outs, ins) in sizes
-        if outs != ins
-    }
-    given = {"matrices": matrices, "coordinates": named}
-    return {"op_type": "resize", "op": definitions.resized, "arguments": given}
+    """A resize, by the function of its framework's dialect; one that is not defined there raises."""
+    said, args, words, framework = entry["said"], entry["args"], dict(entry["kwargs"]), entry["framework"]
+    op = _RESIZES.get(framework, keras.resize)
+    if framework == "onnx" and len(args) == 2:  # Upsample, and Resize before opset 11
+        args, words = [args[0], None, args[1]], _BEFORE_11 | words
+    elif framework == "tflite":
+        shift = "half_pixel" if said.get("halfPixelCenters") else "asymmetric"
+        words = {"method": "bilinear" if entry["word"] == "RESIZE_BILINEAR" else "nearest"}
+        words["coordinates"] = "align_corners" if said.get("alignCorners") else shift
+    if framework not in ("torch", "onnx"):
+        shape = entry["output"].shape
+        args, words["size"] = arrays[:1], shape[2:] if entry["axis"] == 1 else shape[1:-1]
+    facts = _dialect("resize", op, {**entry, "args": args, "kwargs": words}, arrays)
+    bound_call(op, tuple(facts["inputs"]), facts["arguments"])
+    return facts
 
 
-def _place(name: str, outs: int, ins: int) -> Callable[[np.ndarray], np.ndarray]:
-    """Return where the outputs of a resize lie among its inputs, by ONNX's name for that."""
-    scale = ins / outs
-
-    def half_pixel(at: np.ndarray) -> np.ndarray:
-        return (at + 0.5) * scale - 0.5
-
-    return {
-        "half_pixel": half_pixel,
-        "pytorch_half_pixel": half_pixel if outs > 1 else np.zeros_like,
-        "asymmetric": lambda at: at * scale,
-        "align_corners": lambda at: at * (ins - 1) / max(1, outs - 1),
-    }[name]
+_RESIZES: dict[str, Callable[..., Any]] = {"torch": torch.interpolate, "onnx": onnx.resize, "tflite": resize}
+_BEFORE_11 = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
 
 def _prelu(entry: Entry, arrays: list[np.ndarray]) -> Facts:

@@ -151,6 +151,7 @@ _SETTINGS = (
     *("pool_size", "epsilon", "axis", "negative_slope", "max_value", "threshold", "approximate", "alpha"),
     *("x_min", "x_max"),  # of keras.ops.clip
     *("scale", "offset", "mean", "variance", "depthwise_kernel", "keepdims", "interpolation"),
+    *("antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio"),
 )
 
 

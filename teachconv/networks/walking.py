@@ -224,7 +224,7 @@ class _Seen:
         """Add the next layer, merged with those before it that belong to it."""
         layer = self._behind(layer, self._makers(layer.inputs[0])) if layer.inputs else layer
         sources, makers = tuple(map(self.sources, layer.inputs)), tuple(map(self.makers, layer.inputs))
-        if layer.quantization is None and layer.op_type in (LAYOUT, "max pool"):  # they keep it
+        if layer.quantization is None and layer.op_type in (LAYOUT, "max pool", "resize"):  # they keep it
             before = {number for each in makers for number in each} - {INPUT}
             known = (self.layers[number].quantization for number in before)
             layer = replace(layer, quantization=next(filter(None, known), None))

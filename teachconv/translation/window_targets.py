@@ -44,6 +44,7 @@ def window_target(
     """
     problems = (
         "" if to.pool else f"{to.title} is a target of convolutions only",
+        "" if type(call) in _WAYS else f"{call.function} is not translated yet; resolve says where it reads",
         "where the maxima are is a result of its own: leave the indices out"
         * bool(getattr(call, "places", ())),
         to.no_window_of_one * (getattr(call, "terms", 2) == 1),

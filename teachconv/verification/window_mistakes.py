@@ -1,4 +1,4 @@
-"""Diffs a pool, padding or batch normalisation against its definition, and names the usual mistakes.
+"""Diffs a pool, padding, batch normalisation or a resize against its definition, and names usual mistakes.
 
 Each mistake is a call with one fact changed. `diagnosing.search` tries them, like those of a convolution.
 """
@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,10 @@ from ..support.errors import ArgumentError
 from ..truth import bounds
 from ..windows.calls import bound_call
 from ..windows.normalization import BatchNormCall
-from ..windows.padding import RULES, PadCall
+from ..windows.padding import RULES as PAD_RULES
+from ..windows.padding import PadCall
 from ..windows.pooling import PoolCall, pool_call
+from ..windows.resizing import NEAREST, RULES, SHIFTS, ResizeCall, ShuffleCall
 from ..windows.walking import counts
 from .diagnosing import explained_by, search
 from .failures import Mistake, Tolerance, Work
@@ -281,7 +283,7 @@ def _pad_mistakes(call: PadCall) -> list[Changed]:
         }
     )
     return [
-        *(("mode", f"if the mode is {m}: {words}", replace(call, mode=m)) for m, words in RULES.items()),
+        *(("mode", f"if the mode is {m}: {words}", replace(call, mode=m)) for m, words in PAD_RULES.items()),
         *(
             ("order_of_sides", f"if {words}", replace(call, sides=(*pairs,)))
             for words, pairs in orders.items()
@@ -324,10 +326,52 @@ def _norm_mistakes(call: BatchNormCall) -> list[Changed]:
     ]
 
 
+def _resize_mistakes(call: ResizeCall) -> list[Changed]:
+    """Return the mistakes of a resize: other places, another reading of them, a scale that was recomputed."""
+    corners, was_linear = "align_corners", call.reads == "linear"
+    quotients = [Fraction(*sizes) for sizes in zip(call.output_shape, call.input_shape, strict=True)]
+    recomputed = "if the scale is the quotient of the sizes (recompute_scale_factor)"
+    found: list[Changed] = [("scale", recomputed, replace(call, scales=(*quotients,)))]
+    ways = sorted(  # with one change first
+        product(SHIFTS, ("linear", *NEAREST)),
+        key=lambda way: 2 * (way[0] != call.coordinates) + (way[1] != call.reads),
+    )
+    for coordinates, reads in ways:
+        moved, is_linear = coordinates != call.coordinates, reads == "linear"
+        code, words = "coordinates" if moved else "nearest_mode", []
+        if moved:
+            words = [f"the coordinates are {coordinates}, not {call.coordinates}"]
+        if moved and corners in (coordinates, call.coordinates):
+            code, how = corners, "set" if coordinates == corners else f"forgotten: {coordinates}"
+            words = [f"{corners} is {how}"]
+        if was_linear != is_linear:
+            code, how = "interpolation", "linear for nearest" if is_linear else "nearest for linear"
+            words.append(f"it is {how}")
+        if not is_linear and reads != call.reads:
+            words.append(f"it reads {RULES[reads]}")
+        found.append((code, f"if {' and '.join(words)}", replace(call, coordinates=coordinates, reads=reads)))
+    return [mistake for mistake in found if mistake[2] != call]
+
+
+def _shuffle_mistakes(call: ShuffleCall) -> list[Changed]:
+    """Return the mistakes of a shuffle: the other order of the channels, or no order at all."""
+    other = {"DCR": "CRD", "CRD": "DCR"}[call.order]
+    return [
+        (
+            "channel_order",
+            f"if the channels are in order {other}, not {call.order}",
+            replace(call, order=other),
+        ),
+        ("not_moved", "if the array is only reshaped", lambda x: x.reshape(call.output_shape)),
+    ]
+
+
 MISTAKES: dict[type, Callable[[Any], list[Changed]]] = {
     PoolCall: _pool_mistakes,
     PadCall: _pad_mistakes,
     BatchNormCall: _norm_mistakes,
+    ResizeCall: _resize_mistakes,
+    ShuffleCall: _shuffle_mistakes,
     QuantizedPool: _quantized_mistakes,
 }
 
@@ -344,6 +388,11 @@ def limits(call: Any, x: np.ndarray) -> list[np.ndarray]:
         channels = np.array([-np.abs(mean), variance, np.abs(gamma), np.abs(beta)])
         parts = [replace(call, keeps=None, channels=channels)(sizes.astype(float)), *steps]
         return [bounds.direct(part, terms, x.dtype) for part in parts]
+    if isinstance(call, ResizeCall) and call.reads == "linear":
+        # a weight errs by as much as its place, of which a framework rounds a quotient, a product and a sum
+        terms = 3 * x.ndim + sum(8 * (call.input_shape[axis] + 1) for axis in call.resized)
+        largest = sizes.max(tuple(call.resized), keepdims=True).astype(np.float64)
+        return [bounds.direct(np.broadcast_to(largest, call.output_shape), terms, x.dtype)]
     if not isinstance(call, PoolCall) or call.reduce == "max" or is_integer(x.dtype):
         return [np.zeros(())] * 2
     return [bounds.direct(call(sizes).astype(np.float64), call.terms + 2, x.dtype)]

@@ -77,7 +77,7 @@ def bound_shapes(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CellExplanation(tables.Report):
-    """The explanation of one cell of the result of a pool, of padding or of batch normalisation.
+    """The explanation of one cell of the result of a function of windows, such as a pool or a resize.
 
     Attributes:
         call: the resolved call.
@@ -86,7 +86,9 @@ class CellExplanation(tables.Report):
         taps: (index in the input, value) of the cells that it reads; the value of padding is None.
         what: what it is, in words.
         divisor: of a mean, what the sum is divided by; else None.
-        steps: of a quantized pool, (what is done, the number after it), up to the value.
+        steps: of a quantized pool, (what is done, the number after it), up to the value; of a resize the
+            place of the cell along each axis.
+        weights: of a resize, what the value of each tap is multiplied by.
     """
 
     call: Any
@@ -96,14 +98,18 @@ class CellExplanation(tables.Report):
     what: str
     divisor: int | None = None
     steps: tuple[tuple[str, Any], ...] = ()
+    weights: tuple[float, ...] = ()
 
     def _headline(self) -> str:
         return f"{self.call.function}: output[{tables.index(self.cell)}] = {self.value}, {self.what}"
 
     def _table(self) -> tables.Table:
-        rows = [(tables.index(i), "padding" if value is None else str(value)) for i, value in self.taps]
-        notes = [self.call.rule, *tables.aligned(self.steps)]
-        return tables.Table(tables.right("input", "value"), rows, self._headline(), notes)
+        names, notes = ["input", "value"], [self.call.rule, *tables.aligned(self.steps)]
+        rows = [[tables.index(i), "padding" if value is None else str(value)] for i, value in self.taps]
+        if self.weights:
+            names.append("weight")
+            rows = [[*row, f"{weight:g}"] for row, weight in zip(rows, self.weights, strict=True)]
+        return tables.Table(tables.right(*names), rows, self._headline(), notes)
 
 
 def host_array(value: Any, name: str, ranks: int | tuple[int, ...] | None, axes: str = "") -> np.ndarray:

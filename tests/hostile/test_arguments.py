@@ -163,6 +163,9 @@ FUNCTIONS = {
         tc.batch_normalization,
         {"x": X, "mean": TWO, "variance": TWO, "offset": TWO, "scale": TWO, "variance_epsilon": 1e-3},
     ),
+    "resize": (tc.resize, {"images": X, "size": (3, 2)}),
+    "depth_to_space": (tc.depth_to_space, {"input": np.ones((1, 2, 2, 4), "f4"), "block_size": 2}),
+    "space_to_depth": (tc.space_to_depth, {"input": X, "block_size": 2}),
     "fold_batch_norm": (
         tc.fold_batch_norm,
         {"filters": W, "mean": TWO, "variance": TWO, "eps": 1e-3, "bias": TWO, "gamma": TWO, "beta": TWO},
@@ -202,15 +205,17 @@ FUNCTIONS = {
 DIALECTS = {
     "torch": {"input": NCHW, "weight": OIHW, "pad": (1, 1), "grad_output": Y.transpose(0, 3, 1, 2)}
     | {"kernel_size": 2, "input_size": NCHW.shape, "weight_size": OIHW.shape}
-    | {"running_mean": TWO, "running_var": TWO},
+    | {"running_mean": TWO, "running_var": TWO, "upscale_factor": 1, "downscale_factor": 2},
     "onnx": {"X": NCHW, "W": OIHW, "kernel_shape": (2, 2), "data": NCHW, "pads": [1] * 8}
+    | {"input": NCHW, "blocksize": 1}
     | dict.fromkeys(("scale", "B", "input_mean", "input_var"), TWO),
     "jax": {"lhs": NCHW, "rhs": OIHW, "window_strides": (1, 1), "strides": (1, 1), "padding": "VALID"}
     | {"operand": X, "init_value": 0, "computation": "max", "window_dimensions": (1, 2, 2, 1)}
     | {"array": X, "pad_width": 1},
     "keras": {"inputs": X, "kernel": W, "pool_size": 2, "x": X, "pad_width": 1}
-    | {"mean": TWO, "variance": TWO, "axis": -1},
+    | {"mean": TWO, "variance": TWO, "axis": -1, "images": X, "size": (3, 2)},
 }
+ONE_OF_TWO = {"torch.interpolate": {"size": 3}, "onnx.resize": {"sizes": [1, 2, 3, 5]}}  # one has to be given
 KERAS = {"filters": 2, "kernel_size": 3, "units": 3, "rate": 0.5, "target_shape": (32,), "shape": (4, 4, 2)}
 KERAS |= {"pool_size": 2, "activation": "relu", "schedule": lambda epoch: 0.1, "learning_rate": 0.1}
 KERAS |= {"function": lambda x, **more: x, "dims": (2, 1, 3), "filepath": "best.weights.npz"}
@@ -262,7 +267,8 @@ def of_dialects():
                 ):  # batch, channels, and its axes
                     more = {"input": np.ones((1, 2, 4, 4, 4)[: 2 + int(rank)], "f4")}
                     more["weight"] = np.ones((2, 2, 3, 3, 3)[: 2 + int(rank)], "f4")
-                yield f"{name}.{function.__name__}", (function, required(function, words | more))
+                label = f"{name}.{function.__name__}"
+                yield label, (function, required(function, words | more) | ONE_OF_TWO.get(label, {}))
 
 
 OF_RANK = {1: X[:, 0], 2: X, 3: np.stack([X] * 4, 1)}  # what a layer takes

@@ -105,17 +105,6 @@ def test_an_axis_of_one_is_added_or_left_out_where_the_channels_move():
     assert relayout(x.reshape(2, 5, 3, 1), -1, -1, 2).shape == (2, 5, 3, 1)  # which two axes cannot hold
 
 
-def test_interpolation_is_that_of_the_frameworks():
-    """Two numbers to four: PyTorch's align_corners, half pixels, and TensorFlow 1's."""
-    places = {
-        "corners": (lambda at: at / 3, [[3, 0], [2, 1], [1, 2], [0, 3]], 3),
-        "half pixel": (lambda at: (at + 0.5) / 2 - 0.5, [[4, 0], [3, 1], [1, 3], [0, 4]], 4),
-        "asymmetric": (lambda at: at / 2, [[2, 0], [1, 1], [0, 2], [0, 2]], 2),
-    }
-    for place, right, by in places.values():
-        assert np.allclose(definitions.interpolation(4, 2, place), np.array(right) / by)
-
-
 # ---------------------------------------------------------------------------------------------
 # Models of teachconv.keras
 # ---------------------------------------------------------------------------------------------
@@ -190,9 +179,9 @@ def test_a_small_change_is_found_where_it_is():
     assert tc.compare(*recorded).first_parting.a == "one + gate + mean"  # a recording does not run again
 
 
-def step(word, output, **said):
-    """The recording of one node of ONNX, without its attributes' arrays."""
-    entry = {"name": word, "framework": "onnx", "word": word, "args": [CHANNELS], "kwargs": said}
+def step(word, output, *more, **said):
+    """The recording of one node of ONNX."""
+    entry = {"name": word, "framework": "onnx", "word": word, "args": [CHANNELS, *more], "kwargs": said}
     return [entry | {"output": output, "error": "", "input": CHANNELS, "returned": [["", output]]}]
 
 
@@ -206,19 +195,29 @@ def shuffled(order):
 
 
 def enlarged(place):
+    """The channels with twice as many rows and columns, interpolated by hand."""
     rows, cols = (
-        definitions.interpolation(2 * ins, ins, lambda at, ins=ins: place(at, ins)) for ins in (3, 2)
+        np.maximum(0, 1 - np.abs(place(np.arange(2 * n), n).clip(0, n - 1)[:, None] - np.arange(n)))
+        for n in (3, 2)
     )
     return (rows @ CHANNELS.astype(float) @ cols.T).astype("float32")
 
 
+def resize(output, **said):
+    return step("Resize", output, None, np.float32([1, 1, 2, 2]), **said)
+
+
 RESIZED = {
-    "nearest": step("Resize", CHANNELS.repeat(2, 2).repeat(2, 3), mode="nearest"),
-    "ceil": step("Resize", enlarged(lambda at, ins: np.ceil(at / 2)), mode="nearest", nearest_mode="ceil"),
-    "linear": step("Resize", enlarged(lambda at, ins: (at + 0.5) / 2 - 0.5), mode="linear"),
-    "corners": step(
-        "Resize",
-        enlarged(lambda at, ins: at * (ins - 1) / (2 * ins - 1)),
+    "nearest": resize(CHANNELS.repeat(2, 2).repeat(2, 3), mode="nearest"),
+    "ceil": resize(
+        enlarged(lambda at, n: np.ceil(at / 2)),
+        mode="nearest",
+        nearest_mode="ceil",
+        coordinate_transformation_mode="asymmetric",
+    ),
+    "linear": resize(enlarged(lambda at, n: (at + 0.5) / 2 - 0.5), mode="linear"),
+    "corners": resize(
+        enlarged(lambda at, n: at * (n - 1) / (2 * n - 1)),
         mode="linear",
         coordinate_transformation_mode="align_corners",
     ),
@@ -228,10 +227,10 @@ RESIZED = {
 @pytest.mark.parametrize(
     ("first", "second", "code", "words"),
     [
-        ("nearest", "linear", "interpolation", "linear for nearest: "),
-        ("corners", "nearest", "interpolation", "nearest for linear: "),
-        ("nearest", "ceil", "interpolation", "the pixels are taken from other places: "),
-        ("corners", "linear", "align_corners", "align_corners is forgotten: "),
+        ("nearest", "linear", "interpolation", "it is linear for nearest: "),
+        ("corners", "nearest", "interpolation", "it is nearest for linear and it reads the nearest cell"),
+        ("nearest", "ceil", "nearest_mode", "it reads the cell at or behind it: "),
+        ("corners", "linear", "align_corners", "align_corners is forgotten: half_pixel: "),
         ("linear", "corners", "align_corners", "align_corners is set: "),
     ],
 )
@@ -239,7 +238,25 @@ def test_mistakes_of_a_resize_have_names(first, second, code, words):
     assert tc.compare(RESIZED[first], RESIZED[first]).passed
     found = tc.compare(RESIZED[first], RESIZED[second])
     assert (found.passed, found.first_parting.code) == (False, code)
-    assert found.first_parting.reason.startswith(words)
+    assert words in found.first_parting.reason
+    assert "'Resize' (onnx) has mode=" in found.first_parting.reason
+
+
+def test_each_framework_has_its_own_places():
+    """Before opset 11 a cell lies at its index times the step; TFLite says by a flag where it lies."""
+    output, other = enlarged(lambda at, n: at / 2), enlarged(lambda at, n: at * (n - 1) / (2 * n - 1))
+    scales = np.float32([1, 1, 2, 2])
+    assert [
+        row.a_passed for row in tc.compare(*[step("Upsample", output, scales, mode="linear")] * 2).layers
+    ] == [True]
+    wrong = tc.compare(*[step("Upsample", other, scales, mode="linear")] * 2)
+    assert [row.a_passed for row in wrong.layers] == [False]
+    for numbers, flags in ((output, {}), (other, {"alignCorners": True})):
+        (made,) = step("RESIZE_BILINEAR", numbers.transpose(0, 2, 3, 1), **flags)
+        made |= {"framework": "tflite", "args": [CHANNELS.transpose(0, 2, 3, 1), np.int32([6, 4])]}
+        made["input"] = made["args"][0]
+        for recorded, right in (([made], True), ([made | {"kwargs": {"halfPixelCenters": True}}], False)):
+            assert [row.a_passed for row in tc.compare(recorded, recorded).layers] == [right]
 
 
 def test_the_order_of_channels_as_blocks_of_pixels_has_a_name():

@@ -1,4 +1,4 @@
-"""Seeded random calls of pools, padding and batch normalisation in each framework's words, the real functions, and ours.
+"""Seeded random calls of pools, padding, batch normalisation and resizes in each framework's words, the real functions, and ours.
 
 `FUNCTIONS` has, for each framework, the names of its functions. A call is a shape, a dtype and arguments; `data` gives
 its numbers, small integers. Averages are of multiples of 5040, so that most means are integers too.
@@ -10,17 +10,25 @@ from peers.sweeps import Chooser
 import teachconv as tc
 
 FUNCTIONS = {
-    "tensorflow": ("max_pool", "avg_pool", "max_pool_grad", "avg_pool_grad", "pad", "batch_normalization"),
+    "tensorflow": (
+        *("max_pool", "avg_pool", "max_pool_grad", "avg_pool_grad", "pad", "batch_normalization"),
+        *("resize", "depth_to_space", "space_to_depth"),
+    ),
     "torch": (
         *(f"{name}_pool{rank}d" for name in ("max", "avg") for rank in (1, 2, 3)),
         "pad",
         "pad_backward",
         "batch_norm",
+        *("interpolate", "pixel_shuffle", "pixel_unshuffle"),
     ),
-    "onnx": ("max_pool", "average_pool", "pad", "batch_normalization"),
+    "onnx": (
+        *("max_pool", "average_pool", "pad", "batch_normalization"),
+        *("resize", "depth_to_space", "space_to_depth"),
+    ),
     "jax": ("reduce_window", "pad"),
-    "keras": ("max_pool", "average_pool", "pad", "batch_normalization"),
+    "keras": ("max_pool", "average_pool", "pad", "batch_normalization", "resize"),
 }
+RESIZES, SHUFFLES = ("resize", "interpolate"), ("depth", "space", "pixel")  # how their names begin
 
 
 def ints(c, rank, low, high, single=True):
@@ -201,11 +209,70 @@ def norm(c, framework, function):
     return shape, "float32", arguments
 
 
+def resize(c, framework, function):
+    """Sizes, or factors whose products are whole numbers or not; the nearest by every rule that there is."""
+    rank = {"tensorflow": 2, "keras": 2}.get(framework) or c.of(1, 2, 2, 3)
+    sizes = [c.int(1, 24 if rank == 1 else 9) for _ in range(rank)]
+    new = [c.of(size, 2 * size, c.int(1, 12)) for size in sizes]
+    factors = [c.of(0.3, 0.5, 0.7, 1.0, 1.2, 1.5, 2.0, 2.3, 3.0) for _ in sizes]
+    ends, linear = [c.int(1, 2), c.int(1, 2)], c.maybe()
+    if framework == "tensorflow":
+        word = c.of("half_pixel", "half_pixel", "asymmetric", "align_corners")
+        arguments = {"size": new, "method": "bilinear" if linear else "nearest", "coordinates": word}
+        return [ends[0], *sizes, ends[1]], "float32", arguments
+    if framework == "keras":
+        return (
+            [ends[0], *sizes, ends[1]],
+            "float32",
+            {
+                "size": new,
+                "interpolation": "bilinear" if linear else "nearest",
+            },
+        )
+    if framework == "torch":
+        words = ("linear", "bilinear", "trilinear")
+        arguments = {"mode": words[rank - 1] if linear else c.of("nearest", "nearest-exact")}
+        arguments |= {"size": new} if c.maybe() else {"scale_factor": factors}
+        if linear or c.maybe(0.05):
+            arguments["align_corners"] = c.maybe()
+        if c.maybe(0.2):
+            arguments["recompute_scale_factor"] = c.maybe()
+        return [*ends, *sizes], "float32", arguments
+    arguments = {"mode": "linear"} if linear else {"nearest_mode": c.of("round_prefer_floor", "floor")}
+    if not linear and c.maybe():
+        arguments["nearest_mode"] = c.of("round_prefer_ceil", "ceil")
+    arguments["coordinate_transformation_mode"] = c.of(
+        "half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"
+    )
+    arguments |= {"sizes": [*ends, *new]} if c.maybe() else {"scales": [1.0, 1.0, *factors]}
+    if c.maybe(0.3):
+        arguments |= {name: arguments[name][2:] for name in ("sizes", "scales") if name in arguments}
+        arguments["axes"] = [axis - (rank + 2) * c.maybe() for axis in range(2, rank + 2)]
+    return [*ends, *sizes], "float32", arguments
+
+
+def shuffle(c, framework, function):
+    """Blocks of two or three rows, with channels, rows or columns that are multiples of them, or not."""
+    block, to_depth = c.int(2, 3), function in ("space_to_depth", "pixel_unshuffle")
+    rows, cols = (c.int(1, 3) * (block if to_depth else 1) for _ in range(2))
+    channels = c.int(1, 3) * (1 if to_depth else block**2) + c.maybe(0.05)
+    name = {"torch": f"{'down' if to_depth else 'up'}scale_factor", "onnx": "blocksize"}.get(
+        framework, "block_size"
+    )
+    arguments = {name: block}
+    if framework == "onnx" and not to_depth and c.maybe(0.7):
+        arguments["mode"] = c.of("DCR", "CRD")
+    if framework == "tensorflow":
+        return [c.int(1, 2), rows, cols, channels], "float32", arguments
+    batch = [c.int(1, 2) for _ in range(c.int(0, 2))] if framework == "torch" else [c.int(1, 2)]
+    return [*batch, channels, rows, cols], "float32", arguments
+
+
 def call(framework, function, seed):
     """Return shape, dtype and arguments of a seeded call."""
     names = sorted(FUNCTIONS)
     number = 1_000_000 * names.index(framework) + 10_000 * FUNCTIONS[framework].index(function) + seed
-    for start, made in (("pad", pad), ("batch", norm)):
+    for start, made in (("pad", pad), ("batch", norm), (RESIZES, resize), (SHUFFLES, shuffle)):
         if function.startswith(start):
             return made(Chooser(number), framework, function)
     return globals()[framework](Chooser(number), function)
@@ -270,6 +337,15 @@ def by_tensorflow(function, x, arguments, seed):
 
     if function == "pad":
         return [tf.pad(x, **arguments).numpy()]
+    if function == "resize":  # that of TensorFlow 1 has the other coordinates
+        size, method, word = arguments.values()
+        if word == "half_pixel":
+            return [tf.image.resize(x, size, method).numpy()]
+        old = getattr(
+            tf.compat.v1.image,
+            f"resize_{'bilinear' if method == 'bilinear' else 'nearest_neighbor'}",
+        )
+        return [old(x, size, align_corners=word == "align_corners").numpy()]
     if not function.endswith("grad"):
         return [getattr(tf.nn, function)(x, **arguments).numpy()]
     if x.ndim == 5:  # without the word, the gradient of TensorFlow 2.21 fails
@@ -345,6 +421,15 @@ def by_onnx(function, x, arguments, seed):
         training = bool(arguments["training_mode"])
         outputs = ["Y", "M", "V"][: 3 if training else 1]
         return onnx_node("BatchNormalization", {"X": x} | arrays, outputs, attributes, training)
+    if function.startswith(RESIZES):
+        dtypes = {"scales": np.float32, "sizes": np.int64}
+        rest = {name: value for name, value in arguments.items() if name not in dtypes}
+        arrays = {name: np.array(arguments[name], dtypes[name]) for name in dtypes if name in arguments}
+        inputs = {"X": x, "roi": None, "scales": arrays.get("scales"), "sizes": arrays.get("sizes")}
+        return onnx_node("Resize", inputs, ["Y"], rest)
+    if function.startswith(SHUFFLES):
+        name = "DepthToSpace" if function == "depth_to_space" else "SpaceToDepth"
+        return onnx_node(name, {"X": x}, ["Y"], arguments)
     arguments = dict(arguments)
     opset, indices = arguments.pop("opset"), arguments.pop("indices", False)
     helper, outputs = onnx.helper, ["Y", "I"][: 1 + indices]
@@ -381,6 +466,8 @@ def by_jax(function, x, arguments, seed):
 def by_keras(function, x, arguments, seed):
     import keras
 
+    if function == "resize":
+        return [np.asarray(keras.ops.image.resize(x, **arguments))]
     return [np.asarray(getattr(keras.ops, function)(x, **arguments))]
 
 
@@ -402,6 +489,8 @@ def known(framework, function, shape, arguments, ours, theirs):
         # PyTorch checks only the axes together, onnxruntime only modes: an axis may be cropped to nothing there
         left = isinstance(ours, Exception) and "must leave a cell" in str(ours)
         return left or (framework == "onnx" and isinstance(ours, list) and ours[0].size == 0)
+    if function == "resize":  # onnxruntime lets a size be 0
+        return isinstance(ours, Exception) and "must be at least 1" in str(ours) and theirs[0].size == 0
     # the index of a window without cells lies outside the input there, and is -1 here
     both = not isinstance(ours, Exception) and isinstance(theirs, list)
     if both and len(theirs) == 2 and np.array_equal(ours[0], theirs[0]):

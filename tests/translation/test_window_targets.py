@@ -12,7 +12,12 @@ from teachconv.translation.targets import TARGETS
 
 torch, onnx, jax, keras = (getattr(tc.dialects, name) for name in ("torch", "onnx", "jax", "keras"))
 WITH_POOLS = [name for name, target in TARGETS.items() if target.pool]
-FORWARD = [pair for pair in FUNCTIONS if not pair[1].endswith(("grad", "backward"))]
+UNTRANSLATED = (*sweeps.RESIZES, *sweeps.SHUFFLES)
+FORWARD = [
+    (framework, name)
+    for framework, name in FUNCTIONS
+    if not name.endswith(("grad", "backward")) and not name.startswith(UNTRANSLATED)
+]
 
 
 def translated(framework, function, shape, arguments, to, dtype="float32"):

@@ -1,5 +1,5 @@
-"""Recorded answers of the real frameworks to seeded calls of pools, padding, batch normalisation: equal, but for
-a rounding."""
+"""Recorded answers of the real frameworks to seeded calls of pools, padding, batch normalisation and resizes: equal,
+but for a rounding."""
 
 import json
 from collections import Counter
@@ -38,9 +38,10 @@ def agree(framework, function, x, arguments, ours, theirs):
     """Whether two lists of arrays are equal; sums and means within the bound of their terms."""
     if len(ours) != len(theirs) or any(a.shape != b.shape for a, b in zip(ours, theirs, strict=True)):
         return False
-    if function.startswith("batch"):
+    if function.startswith(("batch", *sweeps.RESIZES)):
         place = tc if framework == "tensorflow" else getattr(tc.dialects, framework)
-        call = tc.resolve(getattr(place, function), x, **sweeps.as_arrays(arguments, x.dtype))
+        given = sweeps.as_arrays(arguments, x.dtype) if function.startswith("batch") else arguments
+        call = tc.resolve(getattr(place, function), x, **given)
         allowed = limits(call, x)
         return all(judge(b, a, bound).passed for a, b, bound in zip(ours, theirs, allowed, strict=False))
     if all(map(np.array_equal, ours, theirs)) or len(ours) > 1 or theirs[0].dtype != np.float32:
@@ -79,7 +80,7 @@ def test_recorded(framework, function):
         else:
             assert sweeps.known(framework, function, shape, arguments, ours, case["error"] or theirs), case
             seen["known"] += 1
-    assert seen["equal"] >= (30 if function.startswith("batch") else 230), seen
+    assert seen["equal"] >= (30 if function.startswith(("batch", *sweeps.RESIZES)) else 230), seen
     assert seen["equal"] + seen["rounded"] + (0 if framework != "onnx" else seen["known"]) >= 290, seen
 
 

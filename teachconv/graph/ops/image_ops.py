@@ -10,6 +10,8 @@ from ...core.arguments import normalize_steps
 from ...core.geometry import conv_geometry
 from ...core.law import AxisGeometry
 from ...support.errors import ArgumentError, brief, check_word
+from ...windows import resizing
+from ...windows.calls import bound_shapes
 from ..framework.eager_tensor import static_shape
 from ..framework.ops import name_scope
 from ..options import unsupported
@@ -113,26 +115,21 @@ def resized(
     Returns:
         As `resize`.
     """
-    half, images = np.float32(0.5), images if nearest else cast(images, "float32")
-    shape, sizes = static_shape(images), np.asarray(size).tolist()
+    images, shape = images if nearest else cast(images, "float32"), static_shape(images)
+    coordinates = "align_corners" if align_corners else "half_pixel" if half_pixel_centers else "asymmetric"
+    words = {"method": "nearest" if nearest else "bilinear", "coordinates": coordinates}
+    law, _ = bound_shapes(resizing.resize, ((*shape[-3:-1], 1), np.asarray(size)), words)
     with name_scope(name or "resize"):
-        for axis, count, wanted in zip((-2, -3), shape[:-4:-1][1:], sizes[::-1], strict=True):
-            spans = (count - 1, wanted - 1) if align_corners and wanted > 1 else (count, wanted)
-            scale, index = np.float32(spans[0]) / np.float32(spans[1]), np.arange(wanted, dtype="float32")
-            place = (index + half) * scale if half_pixel_centers else index * scale
-            if nearest:
-                places = [place + half if align_corners else place]
-            else:
-                place = place - half if half_pixel_centers else place
-                places = [place, np.ceil(place)]
+        for axis in law.resized:
+            taps = [[*law.along(axis, out).items()] for out in range(law.output_shape[axis])]
             low, *high = (
-                gather(images, np.clip(np.floor(each), 0, count - 1).astype("int32"), axis=axis + len(shape))
-                for each in places
+                gather(
+                    images, np.array([cells[end][0] for cells in taps], np.int32), axis=axis - 3 + len(shape)
+                )
+                for end in ((0,) if nearest else (0, -1))
             )
-            images = low
-            for upper in high:
-                weight = (place - np.floor(place)).reshape(-1, *(1,) * (-1 - axis))
-                images = low + (upper - low) * weight
+            weights = np.array([cells[-1][1] for cells in taps], np.float32).reshape(-1, *[1] * (2 - axis))
+            images = low + (high[0] - low) * weights if high else low
         return images
 
 

@@ -17,6 +17,7 @@ from ...translation.translating import translate_call
 from ...verification.reports import DiffRow
 from ...windows.calls import FUNCTIONS as WINDOWS
 from ...windows.calls import bound_call
+from ...windows.resizing import ResizeCall, ShuffleCall
 from .. import definitions
 from ..reading import LAYOUT, NORM, Layer
 from .judging import call_of, folded, judge, judged_call, of_shape, relayout
@@ -79,10 +80,6 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
             row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
         if row.passed is False or not row.compared and b.op is not None:
             return Found(*reason(a, b, inputs, row), (a, b, inputs))
-    resizes = [layer for side in (ours, theirs) for layer in side if "coordinates" in layer.arguments]
-    if len(resizes) == 2 and resizes[0].arguments["coordinates"] != resizes[1].arguments["coordinates"]:
-        first, second = resizes
-        return Found(*_differing(first, second, ["coordinates"], first.arguments, second.arguments))
     if alone:
         lone = alone[0]
         other = "second" if any(lone is a for a in ours) else "first"
@@ -106,13 +103,10 @@ def _channel_order(part: Sequence[Layer]) -> str:
     for axis in (1, -1) if [array.ndim for array in ends] == [4, 4] else ():
         moved = [np.moveaxis(array, axis, -1) for array in ends]
         deep, wide = sorted(moved, key=lambda array: array.shape[1])
-        (images, rows, cols, _), block = deep.shape, wide.shape[1] // max(1, deep.shape[1])
-        if block > 1 and wide.shape[:3] == (images, rows * block, cols * block) and deep.size == wide.size:
-            first = deep.reshape(images, rows, cols, block, block, -1).transpose(0, 1, 3, 2, 4, 5)
-            last = deep.reshape(images, rows, cols, -1, block, block).transpose(0, 1, 4, 2, 5, 3)
-            for name, way in (("DCR", first), ("CRD", last)):
-                if np.array_equal(way.reshape(wide.shape), wide):
-                    return name
+        for order in ("DCR", "CRD") if deep.size == wide.size else ():
+            shuffle = ShuffleCall("", deep.shape, "NHWC", wide.shape[1] // max(1, deep.shape[1]), order)
+            if shuffle.block > 1 and np.array_equal(shuffle(deep), wide):
+                return order
     return ""
 
 
@@ -168,7 +162,7 @@ def _family(layer: Layer) -> str:
 
 _FAMILIES = {
     "transposed convolution": "convolution",
-    **dict.fromkeys(("max pool", "average pool"), "pool"),
+    **dict.fromkeys(("max pool", "average pool", "adaptive pool"), "pool"),
     **dict.fromkeys(("relu", "softmax", "sigmoid", "silu", "tanh", "gelu", "elu", "hardswish"), "activation"),
 }
 
@@ -209,7 +203,7 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
     if own is not None and own.passed is False:  # the weights differ, however the geometry is written
         row, differing = own, []
     if differing:
-        return _differing(a, b, differing, ours, theirs)
+        return _differing(a, b, differing, ours, theirs, row)
     if row.diagnosis is not None:
         sentence = row.diagnosis.sentence
         return row.diagnosis.code, f"its result is {sentence}" if sentence.startswith("equal") else sentence
@@ -238,6 +232,8 @@ def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
     try:
         if is_one_of(layer.op, WINDOWS):
             call = bound_call(layer.op, (layer.around(x),), dict(layer.arguments))[0]
+            if isinstance(call, ResizeCall):
+                return {"coordinates": f"{call.coordinates.removeprefix('pytorch_')}, {call.reads}"}
             axes, window = call.spatial, tuple(axis.filter_size for axis in call.spatial)
             padded = any(axis.pad_before or axis.pad_after for axis in axes)  # else it makes no difference
             facts = {"window": window} | ({"divisor": call.divisor} if padded else {})
@@ -270,7 +266,7 @@ def _with_weights_of(a: Layer, b: Layer) -> DiffRow | None:
 
 
 def _differing(
-    a: Layer, b: Layer, names: list[str], ours: Mapping[str, Any], theirs: Mapping[str, Any]
+    a: Layer, b: Layer, names: list[str], ours: Mapping[str, Any], theirs: Mapping[str, Any], row: DiffRow
 ) -> tuple[str, str]:
     """Return the name of a difference of facts, as of a diagnosis where there is one, and a sentence."""
     code = "_and_".join(name for name in names if name != "padding" or len(names) == 1)
@@ -279,15 +275,8 @@ def _differing(
         sum(pair) for pair in theirs["padding"]
     ]:
         code, words = "padding_side", "the padding is on the other side"
-    elif names == ["coordinates"]:
-        places = [facts["coordinates"] for facts in (ours, theirs)]
-        rules = [place.partition(" ")[0] for place in places]
-        code, words = "interpolation", "the pixels are taken from other places"
-        if (rules[0] == "nearest") != (rules[1] == "nearest"):
-            words = "{1} for {0}".format(*("nearest" if rule == "nearest" else "linear" for rule in rules))
-        elif "align_corners" in places:
-            code = "align_corners"
-            words = f"align_corners is {'forgotten' if places[0] == code else 'set'}"
+    elif names == ["coordinates"] and row.diagnosis is not None:
+        code, words = row.diagnosis.code, f"its result is {row.diagnosis.sentence}"
     return code, f"{words}: {_said(b, names, theirs)}, where {_said(a, names, ours)}"
 
 

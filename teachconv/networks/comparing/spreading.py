@@ -19,7 +19,9 @@ from ...core.dtypes import accumulator, float_format
 from ...support.errors import is_one_of
 from ...truth import bounds
 from ...truth.exact import float64_result
+from ...verification.window_mistakes import limits
 from ...windows.calls import FUNCTIONS as WINDOWS
+from ...windows.calls import bound_call
 from .. import definitions
 from ..reading import LAYOUT, STORED, Layer
 from ..walking import INPUT, Network
@@ -114,10 +116,8 @@ def grown(layer: Layer, errors: Sequence[np.ndarray]) -> Errors:
         return None
     form = float_format(accumulator(x.dtype))
     if is_one_of(op, WINDOWS):
-        if layer.op_type == "average pool":
-            window = x.size * max(1, len(x)) // max(1, output.size) + 2
-            error = error + bounds.gamma(window, form.unit_roundoff) * np.abs(x)
-        found = np.asarray(op(layer.around(error.astype(x.dtype)), **layer.arguments), np.float64)
+        own = limits(bound_call(op, (layer.around(x),), dict(layer.arguments))[0], layer.around(x))[0]
+        found = own + np.asarray(op(layer.around(error.astype(x.dtype)), **layer.arguments), np.float64)
     elif op.__module__ == definitions.__name__:
         found = _grown_by_definition(layer, errors)
     else:
