@@ -137,7 +137,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
         "outs": (4, 8),
         "images": (1, 5),
     },
-    "sizes that are powers of 2": _FEW | {"size": (32, 64), "taps": (3, 5, 1), "stride": (1, 2)},
+    "sizes that are powers of 2": _FEW | {"size": (32, 64), "taps": (3,), "stride": (1, 2)},
     "32 images": _FEW | {"size": (3, 4, 5), "taps": (3, 1), "images": (33,)},
     "64 images": _FEW | {"size": (3, 4), "taps": (3, 1), "images": (64, 100, 65, 131)},
     "patches of 8": _FEW | {"size": (24, 33), "taps": (8,), "stride": (8,)},
