@@ -82,7 +82,7 @@ _SAMPLE = 2000  # calls that show which pairs there are
 _POWERS = {"images": 8.5, "groups": 6.2, "depth": 12.1, "outs": 12.1}
 _AXIS_POWERS = {"taps": 4.0, "stride": 2.8, "dilation": 4.2}
 _SIZE_POWERS = {1: 14.1, 2: 9.5, 3: 6.5}
-USUAL, CAUSAL = (0, 1, 2, 4), 3  # modes of padding
+CAUSAL = 3  # of the modes of padding
 
 
 def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: Numbers) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from ..verification.diffing import ALONE, tolerance_of
 from ..verification.reports import DiffReport, DiffRow
 from ..verification.running import kept_afresh
 from .checking import Checked, of_kernel
-from .covering import CAUSAL, TYPES, USUAL, WORDS, Known, classes, draw
+from .covering import CAUSAL, TYPES, WORDS, Known, classes, draw
 from .layers import Numbers, layers
 
 # what networks have, and what is drawn from for each
@@ -137,7 +137,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
         "outs": (4, 8),
         "images": (1, 5),
     },
-    "sizes that are powers of 2": _FEW | {"size": (32, 64), "taps": (3,), "stride": (1, 2)},
+    "sizes that are powers of 2": _FEW | {"size": (32, 64), "taps": (3, 5, 1), "stride": (1, 2)},
     "32 images": _FEW | {"size": (3, 4, 5), "taps": (3, 1), "images": (33,)},
     "64 images": _FEW | {"size": (3, 4), "taps": (3, 1), "images": (64, 100, 65, 131)},
     "patches of 8": _FEW | {"size": (24, 33), "taps": (8,), "stride": (8,)},
@@ -447,15 +447,12 @@ def _calls(
         for axis in source.sample(range(rank), source.randint(1, 3) if rank == 3 else rank):
             numbers |= {f"{word}{axis}": numbers.get(word, 1) for word in _STEPS}
             numbers[f"size{axis}"] = long * source.choice(table["size"])
-        mode = CAUSAL if "causal" in layer else source.choice(USUAL)
-        return numbers | fixed | {"mode": mode}
+        return numbers | fixed | ({"mode": CAUSAL} if "causal" in layer else {})
 
     def newest(data: str, way: str | None = None, layer: str = "") -> Iterator[_Drawn]:
         """Yield the call of many that is newest; one of a layer, if it is named."""
         few = data != "integers" or way
-        most = (
-            _QUICK if few else _LARGE if "large" in layer else source.choice((_QUICK, _MOST)[bool(layer) :])
-        )
+        most = _QUICK if few else _LARGE if "large" in layer else source.choice((_QUICK, _MOST))
         for _ in range(3 if layer else _TRIES):  # of a layer all candidates are much alike
             rank = 1 if "causal" in layer else source.choice(ranks)
             some = of_layer(layer, rank) if layer else fixed
