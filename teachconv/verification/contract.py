@@ -173,11 +173,10 @@ def limits(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[str, ...]:
     """What the calls that `watch` counted say nothing of: larger ones, and reads that are not seen."""
     largest = {word: max((asked[key] for key in asked if key[1] == word), default=0) for word in SIZES}
     said = ", ".join(f"{word} {size:,}" for word, size in largest.items())
-    here = getattr(module, "in_this_process", None)  # None: ours, or a module
-    unseen = "reads outside arrays: not looked for" + " (isolate=True does)" * bool(here)
+    unseen = "reads outside arrays: not looked for (isolate=True does)"
     return (
         *[f"at most {said}"] * any(largest.values()),
-        *[unseen] * (here is not None and not getattr(module, "fenced", False)),
+        *[unseen] * getattr(module, "in_this_process", False),
     )
 
 

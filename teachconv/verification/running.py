@@ -455,7 +455,7 @@ class _Elsewhere(Wrapped):
     """A backend that runs in a process of its own, which alone may know a function's parameters."""
 
     ask: Callable[..., np.ndarray]
-    in_this_process, fenced = False, True  # a read outside an array ends that process
+    in_this_process = False  # of which a read outside an array ends that process
 
     def padded(self, kind: str) -> bool:
         """Whether a function is given images that are padded already; a stopped process does not say."""

@@ -23,8 +23,7 @@ from teachconv import testing as T
 from teachconv.backends import get
 from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
-from teachconv.testing import covering, fuzzing, layers
-from teachconv.testing.covering import Known
+from teachconv.testing import fuzzing, layers
 from teachconv.verification import contract, diffing
 from teachconv.verification.diagnosing import Diagnosis, Found
 
@@ -1011,136 +1010,13 @@ def test_a_kernel_that_crashes_is_reported_in_time(first, monkeypatch):
     assert seconds.now <= 12
 
 
-def drawn_calls(number, seed=3, ways=(None,)):
+def drawn_calls(number):
     """Calls as the fuzzer draws them for a function that takes all, without running any."""
-    known = Known()
-    drawn = fuzzing._calls(random.Random(seed), (2,), ["float32"], ways, ["integers"], known, {})
+    known = fuzzing._Known(random.Random(3))
+    drawn = fuzzing._calls(known.source, (2,), ["float32"], [None], ["integers"], known, True)
     for call in islice(drawn, number):
-        known.learn(fuzzing._classes(call), True)
-        known.layers.extend([call] * bool(call.layer))
+        known.learn(call, True)
         yield call, fuzzing._cases(call)[0]
-
-
-def properties(case):
-    """What a kernel may branch on, read from the geometry of a case over two axes."""
-    g, several = case.geometry, lambda n: min(n, 3) if n < 3 else 3 + n % 2 + 2 * (n > 64)
-    depth, outs = g.in_channels // g.groups, g.out_channels // g.groups
-    found = {"images": several(g.batch), "groups": several(g.groups), "bias": case.bias}
-    for word, channels in (("in", depth), ("out", outs)):
-        found |= {f"{word} channels": np.digitize(channels, (2, 9, 65)), f"{word} channels % 8": channels % 8}
-    for word, axis in (("rows", g.rows), ("cols", g.cols)):
-        before, after = axis.pad_before, axis.pad_after
-        found |= {
-            f"{word} filter": min(axis.filter_size, 8),
-            f"{word} stride": min(axis.stride, 4),
-            f"{word} dilation": min(axis.dilation, 4),
-            f"{word} pads": (np.sign(before), np.sign(after), np.sign(after - before)),
-            f"{word} out": np.digitize(axis.out_size, (2, 9, 33, 65)),
-            f"{word} out % 8": axis.out_size % 8,
-            f"{word} size % 4": axis.in_size % 4,
-        }
-    return found
-
-
-def test_all_pairs_of_what_kernels_branch_on_are_asked():
-    """Without the choice of the newest call a fifth was missing; some pairs cannot be, such as pads of SAME for 1x1."""
-    asked, values = set(), {}
-    for _, case in drawn_calls(1500):
-        found = properties(case)
-        asked.update(itertools.combinations(found.items(), 2))
-        for name, value in found.items():
-            values.setdefault(name, set()).add(value)
-    possible = [
-        ((one, of_one), (other, of_other))
-        for one, other in itertools.combinations(values, 2)
-        for of_one, of_other in itertools.product(values[one], values[other])
-    ]
-    assert len(possible) > 5000
-    assert sum(pair in asked for pair in possible) > 0.94 * len(possible)
-
-
-TOGETHER = {
-    "odd batch above 64, groups, bias": lambda g, c, bias: (
-        g.batch > 64 and g.batch % 2 and g.groups > 1 and bias
-    ),
-    "13 pixels beside tiles of 16, 65 outputs": lambda g, c, bias: (
-        g.out_channels // g.groups > 64 and g.rows.out_size * c.out_size % 16 == 13
-    ),
-    "1x7 and dilated": lambda g, c, bias: g.rows.filter_size == 1 and c.filter_size >= 7 and c.dilation > 1,
-    "stride over filter, padded, 3 images": lambda g, c, bias: (
-        c.stride > c.filter_size > 1 and c.pad_before > 0 and g.batch > 2
-    ),
-    "crops at stride 2 of groups": lambda g, c, bias: (
-        c.pad_before < 0 > c.pad_after and c.stride > 1 and g.groups > 1
-    ),
-    "3 channels beside 64": lambda g, c, bias: (
-        g.in_channels // g.groups > 64 and g.in_channels // g.groups % 8 == 3
-    ),
-    "stride, dilation, 33 columns": lambda g, c, bias: (
-        c.stride > 1 < c.dilation and c.out_size > 32 and c.filter_size > 1
-    ),
-}
-
-
-def test_what_needs_three_properties_is_asked_in_a_minute():
-    calls = [(case.geometry, case.geometry.cols, case.bias) for _, case in drawn_calls(1800, seed=1)]
-    assert [name for name, holds in TOGETHER.items() if not any(holds(*call) for call in calls)] == []
-
-
-def test_the_sizes_of_drawn_numbers_are_those_of_their_calls():
-    for call, case in drawn_calls(400, seed=2):
-        outs, macs = covering._outs_and_macs(call.numbers)
-        if call.numbers["transposed"] and case.padding == "VALID":
-            continue  # where the stride is longer than the filter, TensorFlow's VALID ends with a whole step
-        g = case.geometry  # of a transposed one that of the convolution whose input it computes
-        sizes = [axis.in_size if call.numbers["transposed"] else axis.out_size for axis in g.axes]
-        assert (list(map(int, outs)), int(macs)) == (sizes, g.macs)
-
-
-def test_the_same_seed_draws_the_same_calls_and_another_one_others():
-    first, again, other = ([call for call, _ in drawn_calls(120, seed=seed)] for seed in (5, 5, 6))
-    assert first == again
-    assert not any(one == another for one, another in zip(first, other, strict=True))
-
-
-def test_a_kernel_of_1x1_is_asked_all_pairs_of_what_it_takes(clock):
-    asked = set()
-
-    def pointwise(x, w, strides):
-        if w.shape[:2] != (1, 1):
-            raise NotImplementedError("not 1x1")
-        if len(x) > 1:
-            asked.add((*strides, x.shape[1] % 2, x.shape[2] % 2))
-        return tc.conv2d(x, w, strides)
-
-    report = T.fuzz(T.kernel(pointwise), seconds=5, seed=0, data="integers")
-    taken = sum(row.compared for row in report.rows)
-    assert taken > 0.5 * len(report.rows)
-    odd = {tuple(odd) for rows, _, *odd in asked if rows > 1}
-    assert odd == set(itertools.product((0, 1), repeat=2))
-    share, pairs = re.search(r"(\d+)% of ([\d,]+) pairs of properties", report.summary).groups()
-    assert int(share) > 75
-    assert int(pairs.replace(",", "")) < 12_000  # those of filters and dilations are none of its
-
-
-def test_a_starved_run_says_so(monkeypatch):
-    looks = count()
-    monkeypatch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda: next(looks) / 10))
-    how = {"seed": 0, "data": "normal", "kinds": "conv2d"}
-    monkeypatch.setattr(fuzzing, "process_time", lambda: 0.0)
-    starved = T.fuzz("numpy", seconds=3, **how)
-    assert "; 0 s of processor time in 3 s: the machine was busy" in starved.summary
-    monkeypatch.setattr(fuzzing, "process_time", lambda: 10.0 * next(looks))
-    more = T.fuzz("numpy", seconds=9, **how)
-    assert "processor time" not in more.summary
-    shares = [int(re.search(r"(\d+)% of", report.summary)[1]) for report in (starved, more)]
-    assert shares[0] < shares[1]
-    assert sum(" with " in word and not calls for word, calls in starved.asked) >= 6
-
-
-def test_a_program_is_said_to_read_where_nobody_looks():
-    report = tc.check_backend(T.process("cat"), "float32", tags="hand", kinds="conv2d", data="integers")
-    assert "; reads outside arrays: not looked for;" in f"{report.summary};"
 
 
 def test_large_layers_of_each_kind_are_drawn_early():
