@@ -8,6 +8,10 @@ import pytest
 
 import teachconv as tc
 
+# Keras' own, where it runs on PyTorch, for NumPy 2
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
+)
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {  # the modules that its blocks import
     "howto/port_to_tflite": ("tensorflow", "torch", "ai_edge_litert"),

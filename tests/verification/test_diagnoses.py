@@ -16,8 +16,9 @@ from teachconv.core.kinds import OPS, layout_of
 from teachconv.data.seeded import make_array
 from teachconv.running import dispatch
 from teachconv.verification.diagnoses import DIAGNOSES, Known
-from teachconv.verification.diagnosing import Failure, diagnose
+from teachconv.verification.diagnosing import diagnose
 from teachconv.verification.diffing import Truth
+from teachconv.verification.failures import Failure
 
 SIZES = [
     (2, 9, 8, 4, 6),

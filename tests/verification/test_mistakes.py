@@ -8,7 +8,7 @@ from helpers import ignoring
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
-from teachconv.verification.diagnosing import Tolerance
+from teachconv.verification.failures import Tolerance
 
 SEEDS = (1, 2, 3)
 TYPES = ("float32", "int32")
