@@ -143,7 +143,7 @@ class Page:
         driver.get(path.as_uri())
         if next(_opened) % 10 == 0:  # the pages before take memory until then
             driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
-        driver.execute_script(_SETTLED)
+        self.settle()
 
     def look(self):
         return self.driver.execute_script(_LOOK)

@@ -131,6 +131,11 @@ def place(call, cell):
     return {"n": n, ("o" if call.kind.gathers else "c"): channel}, 2, row, col
 
 
+def address_of(image):
+    """Return the part of a network page's address that draws digits' ink, [..., 8, 8, 1] from 0 to 1."""
+    return "#d=" + "".join("0123456789abcdefg"[round(16 * float(ink))] for ink in image.ravel())
+
+
 def wait_for(page, script):
     deadline = time.monotonic() + 60
     while not page.run(script):

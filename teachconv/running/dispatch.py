@@ -490,7 +490,7 @@ def left_out(
 
 def _lacks(module: ModuleType, algorithm: Algorithm, call: Call, within: float) -> str:
     """Return what an algorithm lacks, if the backend knows: time, or something of the device; or ""."""
-    expected = getattr(module, "expected_seconds", None)
+    expected = getattr(module, "expected_seconds", None) if within < inf else None
     seconds = expected(call.kind, call.geometry).get(algorithm.name, 0.0) if expected else 0.0
     if seconds > within:
         return (

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from browser import needs_browser
-from explorer_pages import SAVED, wait_for
+from explorer_pages import SAVED, address_of, wait_for
 
 import teachconv as tc
 from teachconv import keras
@@ -70,8 +70,7 @@ def test_a_link_shows_the_drawing_and_the_question(show, digit):
     )
     wait_for(page, "return location.hash === '#why=7,1'")
     image = digit.network.x
-    text = "".join("0123456789abcdefg"[round(16 * float(v))] for v in image.ravel())
-    page.run("location.hash = arguments[0]", f"#d={text}&at=3,1,2,5")
+    page.run("location.hash = arguments[0]", f"{address_of(image)}&at=3,1,2,5")
     answer = np.asarray(digits_model()(image))[0].argmax()
     assert answer != 7
     wait_for(page, f"{ANSWER}.startsWith('{answer}, ')")
@@ -234,7 +233,7 @@ def test_a_change_is_tried_and_taken_back(show, digit):
     assert page.run(BADGE) == re.search(r" to (\d+) leaves 7 ahead", text)[1]
     images = digits()["images"]
     counts = images[14, ..., 0].astype(int)
-    page.run("location.hash = arguments[0]", "#d=" + "".join("0123456789abcdefg"[v] for v in counts.ravel()))
+    page.run("location.hash = arguments[0]", address_of(counts / 16))
     wait_for(page, f"{ANSWER} !== {before!r}")
     before = page.run(ANSWER)
     ask_for_a_change(page)
@@ -343,8 +342,7 @@ def test_a_weight_is_dragged_and_the_answer_follows(show, digit):
 
     page = show(digit)
     image = digits()["images"][:1].astype("float32") / 16
-    drawn = "".join("0123456789abcdefg"[round(16 * float(v))] for v in image.ravel())
-    page.run("location.hash = arguments[0]", f"#d={drawn}&at=1,2,4,2")
+    page.run("location.hash = arguments[0]", f"{address_of(image)}&at=1,2,4,2")
     fields = ".kernel input"
     wait_for(page, f"return document.querySelectorAll('{fields}').length === 9")
     value = "return document.querySelector('.told h2 output').textContent"

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from browser import needs_browser
-from explorer_pages import wait_for
+from explorer_pages import address_of, wait_for
 
 import teachconv as tc
 from teachconv import keras
@@ -14,7 +14,7 @@ from teachconv.explorer.digits import digits_model, draw_a_digit
 
 pytestmark = needs_browser
 IMAGE = digits()["images"][14:15].astype("float32") / 16  # whose answer hangs on single maps
-DRAWN = "#d=" + "".join("0123456789abcdefg"[round(16 * float(v))] for v in IMAGE.ravel())
+DRAWN = address_of(IMAGE)
 WORDS = "return document.querySelector('.quiz h2')?.textContent"
 SAID = "return document.querySelector('.quiz [role=status]').textContent"
 FOCUS = "return document.activeElement.className || document.activeElement.tagName"
