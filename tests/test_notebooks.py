@@ -7,11 +7,13 @@ import base64
 import importlib
 import os
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from helpers import mostly_slow
 
@@ -21,13 +23,12 @@ from teachconv import exercises
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 INDEX = Path(__file__).parents[1] / "docs" / "learn" / "index.md"
 sys.path.append(str(INDEX.parents[1]))  # for notebook_copies
-# the most memory that a kernel has held, in MB; Linux alone says so in KB, and Windows not at all
-PEAK = """import sys
-if sys.platform == "linux":
-    import resource
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
-else:
-    print(0)"""
+# The most memory that a kernel has held, in MB, where Linux says so. VmHWM is of this program alone: ru_maxrss
+# begins with what the process held that started it.
+PEAK = """from pathlib import Path
+status = Path("/proc/self/status")
+lines = status.read_text().splitlines() if status.exists() else []
+print(next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM")), 0))"""
 
 
 def parsed(text):
@@ -171,6 +172,12 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     assert any(
         "image/svg+xml" in out.get("data", {}) or "<svg" in str(out) for cell in code for out in cell.outputs
     )
+
+
+def test_the_memory_of_a_notebook_is_not_that_of_the_process_that_started_it():
+    held = np.ones(300 << 17)  # 300 MB that pages of memory stand behind
+    ran = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    assert int(ran.stdout) < held.nbytes >> 21
 
 
 def test_the_notebook_that_looks_for_the_loop_shows_it_and_steps_there(capsys):
