@@ -124,7 +124,7 @@ table { border-collapse: collapse; margin: .8em 0; font-size: .9rem; display: bl
 td, th { padding: .15em .7em; border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent) }
 caption { text-align: left; font-weight: bold; padding-bottom: .3em }
 figure { display: inline-block; width: calc(100% / 3 - .9rem); margin: 0 .8rem 1rem 0; vertical-align: top }
-figcaption { font-size: .85rem; overflow-wrap: anywhere }
+figcaption { font-size: .85rem }
 img { width: 100%; image-rendering: pixelated; display: block }
 """
 
@@ -132,7 +132,7 @@ img { width: 100%; image-rendering: pixelated; display: block }
 def _page(pictures: list[tuple[str, np.ndarray]], sections: list[tuple[str, str]]) -> str:
     figures = "".join(
         f"<figure><img alt='{escape(caption)}' src='data:image/png;base64,"
-        f"{base64.b64encode(png(image)).decode()}'><figcaption>{escape(caption)}, "
+        f"{base64.b64encode(png(image)).decode()}'><figcaption>{escape(caption).replace('_', '_<wbr>')}, "
         f"{image.shape[0]} x {image.shape[1]}</figcaption></figure>"
         for caption, image in pictures
     )
