@@ -23,7 +23,7 @@ from ..core.geometry import Conv2DGeometry
 from ..core.kinds import Op, layout_of
 from ..core.law import AxisGeometry
 from ..core.slabs import axis_slab, slab
-from ..running import dispatch
+from ..running import dispatch, streaming
 from ..support.errors import ArgumentError
 from ..support.settings import on_threads
 
@@ -253,7 +253,7 @@ def compute_chunk(
 def algorithm_here(job: Job, call: Call) -> str | None:
     """Return the algorithm of chunks where they are computed: one of the backend that this worker has."""
     name, module = dispatch.find_backend(job.backend)
-    steady = dispatch.steady_algorithm(
+    steady = streaming.steady_algorithm(
         name,
         module,
         call.kind,

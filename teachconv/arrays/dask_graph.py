@@ -28,7 +28,7 @@ from ..core.calls import Call
 from ..core.kinds import layout_of
 from ..core.slabs import slab
 from ..dialects.calls import caller_layout
-from ..running import dispatch
+from ..running import streaming
 from ..support.memory import check_memory
 from ..support.tables import count
 from .dask_chunks import (
@@ -192,7 +192,7 @@ class LazyCall:
         ]
         if self.job.algorithm is None and self.algorithm != "auto":
             why = "its bits are independent of the image's extent"
-            steps.append(("choice", dispatch.steady_algorithm, f"{self.algorithm}: {why}"))
+            steps.append(("choice", streaming.steady_algorithm, f"{self.algorithm}: {why}"))
         return steps
 
     def run_one(self) -> np.ndarray:

@@ -25,7 +25,6 @@ from .. import backends
 from ..backends import Algorithm, ranks_of
 from ..core.arguments import as_array, listed, shape_only
 from ..core.calls import Call, arranged, checked_bias, resolve
-from ..core.geometry import ConvGeometry
 from ..core.kinds import KINDS, Kind, Op
 from ..support import record
 from ..support.devices import array_module, check_same_place, is_native, is_on_device, on_device_of
@@ -427,55 +426,6 @@ def candidates(
         name, module = next(pair for pair in backends if any(one.name == named for one in pair[1].ALGORITHMS))
         find_algorithm(name, module, call, named, precision)  # raises, and says why
     return fitting
-
-
-def steady_algorithm(
-    name: str,
-    module: ModuleType,
-    kind: Kind,
-    filters: np.ndarray,
-    geometry: ConvGeometry,
-    named: Any,
-    precision: Any,
-    *,
-    padded: bool,
-) -> str | None:
-    """Return the algorithm with which each part of a result has the same bits as in the whole, or None.
-
-    It is the backend's last one whose bits are independent of the image's extent. The last is the fastest:
-    algorithms are a ladder.
-
-    Args:
-        name: the backend's name, for messages.
-        module: the backend.
-        kind: what is computed.
-        filters: the filters; of a filter gradient, for which there is none, any array.
-        geometry: that of the whole, or of a part.
-        named: the algorithm that was asked for; None or "auto" for any.
-        precision: the precision that was asked for, or None.
-        padded: whether the whole has padding. Kernels that multiply padding by zeros give way to others if a
-            filter is not finite, and a part inside the image has no padding by which to notice.
-
-    Raises:
-        ValueError, TypeError: if the backend does not have the algorithm for this kind and dtype.
-    """
-    named = default_algorithm(name) if named is None else named
-    asked = check_algorithm(name, module, kind, filters.dtype, named, precision)
-    steady = [
-        one
-        for one in module.ALGORITHMS
-        if one.independent_of_extent
-        and not kind.sums_images
-        and one.fits(kind, filters.dtype.name, geometry)
-        and (precision != "strict" or one.precision == "strict")
-        # vectors of channels side by side do not pay with one channel in all, which is a group of its own too
-        and (one == asked or asked is None and (geometry.groups > 1 or one.name != "depthwise"))
-    ]
-    if not steady:
-        return None
-    usual, other = steady[-1].name, steady[-1].gives_way_to
-    gives_way = other and (padded or kind.scatters) and not np.isfinite(filters).all()
-    return other if gives_way else usual
 
 
 def left_out(

@@ -14,6 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial, reduce
 from math import lcm
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,14 @@ from ..core.arguments import (
     shape_only,
 )
 from ..core.geometry import ConvGeometry, conv_geometry, conv_transpose_geometry
-from ..core.kinds import AXES, OPS, layout_of
+from ..core.kinds import AXES, OPS, Kind, layout_of
 from ..core.law import AxisGeometry
 from ..core.slabs import axis_due, axis_slab
 from ..support.devices import adapter_of, check_same_place
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of
 from ..support.tables import count, size
 from . import dispatch, nn_ops
+from .default_backend import default_algorithm
 from .planning import Plan
 
 _FAR = 2**32  # stands for an input without an end: longer than any filter, stride and padding
@@ -109,6 +111,55 @@ def stream(
             f"layers must have one axis in common that is streamed; got the axes {sorted(axes)}"
         )
     return made
+
+
+def steady_algorithm(
+    name: str,
+    module: ModuleType,
+    kind: Kind,
+    filters: np.ndarray,
+    geometry: ConvGeometry,
+    named: Any,
+    precision: Any,
+    *,
+    padded: bool,
+) -> str | None:
+    """Return the algorithm with which each part of a result has the same bits as in the whole, or None.
+
+    It is the backend's last one whose bits are independent of the image's extent. The last is the fastest:
+    algorithms are a ladder.
+
+    Args:
+        name: the backend's name, for messages.
+        module: the backend.
+        kind: what is computed.
+        filters: the filters; of a filter gradient, for which there is none, any array.
+        geometry: that of the whole, or of a part.
+        named: the algorithm that was asked for; None or "auto" for any.
+        precision: the precision that was asked for, or None.
+        padded: whether the whole has padding. Kernels that multiply padding by zeros give way to others if a
+            filter is not finite, and a part inside the image has no padding by which to notice.
+
+    Raises:
+        ValueError, TypeError: if the backend does not have the algorithm for this kind and dtype.
+    """
+    named = default_algorithm(name) if named is None else named
+    asked = dispatch.check_algorithm(name, module, kind, filters.dtype, named, precision)
+    steady = [
+        one
+        for one in module.ALGORITHMS
+        if one.independent_of_extent
+        and not kind.sums_images
+        and one.fits(kind, filters.dtype.name, geometry)
+        and (precision != "strict" or one.precision == "strict")
+        # vectors of channels side by side do not pay with one channel in all, which is a group of its own too
+        and (one == asked or asked is None and (geometry.groups > 1 or one.name != "depthwise"))
+    ]
+    if not steady:
+        return None
+    usual, other = steady[-1].name, steady[-1].gives_way_to
+    gives_way = other and (padded or kind.scatters) and not np.isfinite(filters).all()
+    return other if gives_way else usual
 
 
 class Stream:
@@ -399,9 +450,7 @@ class _Layer:
         """Return the algorithm; raise if the bits of every algorithm depend on the length."""
         name, module = dispatch.find_backend(self._backend, self._filters)
         kind, filters, named, precision = self._op.kind, self._filters, self._asked, self._precision
-        chosen = dispatch.steady_algorithm(
-            name, module, kind, filters, geometry, named, precision, padded=True
-        )
+        chosen = steady_algorithm(name, module, kind, filters, geometry, named, precision, padded=True)
         if chosen is None:
             steady = (
                 f"{info.name} {listed(names, 'or')}"
