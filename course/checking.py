@@ -248,7 +248,7 @@ def mark_folder(assignment: Assignment, asked: argparse.Namespace) -> None:
     The tables that are asked for are written again after each file: one that ends this process loses none.
     """
     folder = asked.path
-    paths = submissions.find(folder, HANDED_OUT)
+    paths, beside = submissions_in(folder, assignment.file)
     files = [submissions.read(path) for path in paths]  # all are read before one runs
     names = [submissions.name_of(path, folder) for path in paths]
     book = gradebook_of(assignment, asked.gradebook, names) if asked.gradebook else None
@@ -275,9 +275,23 @@ def mark_folder(assignment: Assignment, asked: argparse.Namespace) -> None:
                 place = asked.feedback / Path(name).with_suffix(".txt")
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_text("\n".join([name, *lines_of(assignment, one), ""]), encoding="utf-8")
+    if beside:
+        left_out = ", ".join(submissions.name_of(path, folder) for path in beside)
+        print(f"not marked, because their folder has a {assignment.file}: {left_out}")
     if book:
         print(f"{book.out}: {len(book.names)} of {len(names)} submissions have a row")
         print("".join(f"{line}\n" for line in book.left), end="")
+
+
+def submissions_in(folder: Path, asked: str) -> tuple[list[Path], list[Path]]:
+    """Return the submissions in a folder, and files that are beside or below one in a student's own folder.
+
+    A student's repository, and what nbgrader collects, has such files.
+    """
+    paths = submissions.find(folder, HANDED_OUT)
+    students = {path.parent for path in paths if path.name == asked} - {folder}
+    beside = [path for path in paths if path.name != asked and students & {*path.parents}]
+    return [path for path in paths if path not in beside], beside
 
 
 def write(file: Path, rows: list[list[str]]) -> None:

@@ -270,6 +270,25 @@ def test_a_gradebook_gets_the_points(text, files, line, grade, capsys):
     assert ("7.py has no row" in capsys.readouterr().out) != there
 
 
+def test_a_roster_of_github_classroom_is_a_gradebook(grade):
+    roster = "identifier,github_username,github_id,name\nana@school.org,ana-l,77,Ana\nben@school.org,bold,78,Ben\n"
+    assert grade(roster, "ana-l/layer.py", "bold/layer.py")[1:] == [
+        "ana@school.org,ana-l,77,Ana,40,",
+        "ben@school.org,bold,78,Ben,50,",
+    ]
+
+
+def test_what_is_beside_the_file_that_is_asked_for_is_no_submission(grade, capsys):
+    """A repository has tests, and nbgrader collects a notebook; in the folder itself every file is one."""
+    more = ("ana/mine.py", "ana/tests/test_mine.py", "ana/work.ipynb")
+    lines = grade(MOODLE, "ana/layer.py", *more, "ben.py", "layer.py")
+    assert "Ana,Lopez,1234,ana@school.org,5,40," in lines
+    assert any(line.startswith("Ben,") and line.endswith(",7,80,") for line in lines)
+    shown = capsys.readouterr().out
+    assert f"not marked, because their folder has a layer.py: {', '.join(more)}" in shown
+    assert "layer.py has no row" in shown
+
+
 @pytest.mark.parametrize(
     ("rows", "files", "points", "said"),
     [
