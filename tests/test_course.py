@@ -582,6 +582,20 @@ def test_formulas_and_results_on_the_slides():
     assert f"the full result, {signal.convolve(x, w).tolist()}" in flipped
 
 
+def test_the_numbers_of_lenet_on_the_slides():
+    """By the paper: learned numbers of the layers C1, S2, C3, S4, C5 and F6, 60,000 together, and products."""
+    filters = 6 * 3 + 9 * 4 + 1 * 6  # of the second convolution: maps that read 3, 4 or all 6
+    learned = 6 * 26, 6 * 2, filters * 25 + 16, 16 * 2, 120 * (16 * 25 + 1), 84 * 121
+    assert sum(learned) == 60_000
+    text = (COURSE / "slides" / "lecture_5.md").read_text(encoding="utf-8")
+    *most, last = (f"{number:,}" for number in learned)
+    assert f"Learned: {', '.join(most)} and {last}, together 60,000." in text
+    assert f"all 6 to all 16, which has {6 * 16 * 25 + 16:,}" in text
+    products = 28 * 28 * 6 * 25 + 10 * 10 * filters * 25, 120 * 400 + 84 * 120
+    assert f"convolutions | {learned[0] + learned[2]:,} | {products[0]:,} |" in text
+    assert f"dense layers | {learned[4] + learned[5]:,} | {products[1]:,} |" in text
+
+
 @pytest.mark.slow  # figures
 def test_labels_on_slides_can_be_read_from_the_last_row(tmp_path, monkeypatch):
     """Slides have 960 x 700 units, 1.48 pixels each on a screen of 1920 x 1080; figures 960 x 430, or 470 x 300."""
