@@ -73,6 +73,15 @@ def known(got: np.ndarray, mistakes: Iterable[tuple[str, Any]], tolerance: float
     return next(found, None)
 
 
+def differ(got: np.ndarray, want: Any) -> Fault:
+    """Return the fault of numbers that no known mistake explains: how many are wrong, and the first one."""
+    wrong = ~np.isclose(got, want, 1e-9, 1e-9)
+    first = np.unravel_index(wrong.argmax(), wrong.shape)
+    where = f"at [{', '.join(map(str, first))}] " if first else ""
+    numbers = f"{where}yours is {got[first]:g}, and right is {np.asarray(want)[first]:g}"
+    return Fault(f"the numbers differ in {wrong.sum()} of {wrong.size} cells: {numbers}")
+
+
 @dataclass(frozen=True)
 class Assignment:
     """What is asked.

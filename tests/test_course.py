@@ -303,7 +303,7 @@ def test_what_is_beside_the_file_that_is_asked_for_is_no_submission(grade, capsy
         # two rows, or two files: nobody gets them, and the others keep theirs
         ("Ana Lopez,1,|Lopez Ana,2,|Ben,3,", ["ana_lopez.py", "ben.py"], ["", "", "50"], "ana_lopez.py fits the row Ana Lopez"),
         ("Ana Lopez,1,|Ben,3,", ["1.py", "ana_lopez/layer.py", "ben.py"], ["", "60"], "1.py fits the row Ana Lopez"),
-        ("Ana Lopez,1,|Ben,3,", ["ana_lopez/layer.py", "ana_lopez/more.py", "3.py"], ["", "60"], "more.py fits the row"),
+        ("Ana Lopez,1,|Ben,3,", ["ana_lopez/layer.py", "1/more.py", "3.py"], ["", "60"], "more.py fits the row"),
         # a Mac's é is an e and an accent
         ("Ren\u00e9 \u00c5s,1,", ["rene\u0301_A\u030as.py"], ["40"], ""),
     ],
@@ -466,12 +466,14 @@ WRONG = {  # of a solution, what is replaced by what, and what the line of which
         ("+ EPSILON", "+ 1e-5", "normalised", "PyTorch's 1e-5"),
         ('np.sqrt(w["variance"] + EPSILON)', '(np.sqrt(w["variance"]) + EPSILON)', "normalised", "outside of the root"),
         ("np.maximum((x", "np.add((x", "normalised", "the relu is missing"),
+        ("* scale", "* 2 * scale", "normalised", "cells: at [0, "),
         ("full[:, :, : 2 * x.shape[2], : 2 * x.shape[3]]", "full[:, :, 1:, 1:]", "up", "output_alignment"),
         ("full[:, :, : 2 * x.shape[2], : 2 * x.shape[3]]", "full", "up", "the right result is"),
     ),
     "digits": (
         ("dout * (x > 0)", "np.maximum(dout, 0)", "relu_backward", "yours is the relu of dout"),
-        ("dout * (x > 0)", "dout * 2", "relu_backward", "the numbers differ"),
+        ("dout * (x > 0)", "dout * 2", "relu_backward", "the numbers differ in 1"),
+        ("labels]).mean()", "labels]).max()", "loss", "cells: yours is "),
         ("_blocks(x).max((3, 5))", "_blocks(x).mean((3, 5))", "max_pool", "yours is the mean"),
         ("_blocks(x).max((3, 5))", "_blocks(x).max((2, 4))", "max_pool", "the shape is"),
         ("(largest * dout", "((largest >= 0) * dout", "max_pool_backward", "only its largest does"),
