@@ -680,6 +680,22 @@ def test_a_solution_of_a_grader_stands_in_its_function(name, monkeypatch):
     assert all(graders.solved(puzzle, "#", "#") for puzzle in ex.puzzles())
 
 
+def test_npm_is_started_by_its_path(tmp_path, monkeypatch):
+    """Windows has a file npm.cmd, which no process finds by the name npm."""
+    pytest.importorskip("matplotlib")
+    slides, started = runpy.run_path(str(COURSE / "build.py"))["slides"], []
+
+    def run(command, **_):
+        started.extend(command)
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setitem(slides.__globals__, "draw", lambda folder: None)
+    monkeypatch.setattr(shutil, "which", lambda name: f"C:/node/{name}.cmd")
+    monkeypatch.setattr(subprocess, "run", run)
+    assert not slides(tmp_path)
+    assert started[0] == "C:/node/npm.cmd"
+
+
 @pytest.mark.slow  # figures
 def test_the_zip_has_everything(tmp_path, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
