@@ -224,7 +224,8 @@ def slides(folder):
         (folder / f"{path.stem}.html").write_text(page, encoding="utf-8")
     with tempfile.TemporaryDirectory() as temporary:
         npm = shutil.which("npm")  # on Windows npm.cmd, which a process is started from by its path only
-        if not npm or subprocess.run([npm, "pack", "--silent", REVEAL], cwd=temporary, timeout=120).returncode:
+        command = [npm, "pack", "--silent", REVEAL]
+        if not npm or subprocess.run(command, cwd=temporary, timeout=120).returncode:
             for page in folder.glob("*.html"):
                 page.unlink()
             return False

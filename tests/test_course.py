@@ -228,7 +228,7 @@ def grade(monkeypatch, tmp_path):
     assignment = loaded("conv_layer", monkeypatch)["ASSIGNMENT"]
     checking = sys.modules["checking"]
 
-    def graded(text, *files, mark=None):
+    def graded(text, *files, mark=None, more=()):
         shutil.rmtree(tmp_path / "in", ignore_errors=True)
         for file in files:
             (tmp_path / "in" / file).parent.mkdir(parents=True, exist_ok=True)
@@ -241,7 +241,7 @@ def grade(monkeypatch, tmp_path):
 
         monkeypatch.setattr(checking, "mark", mark or by_order)
         options = ["--csv", str(tmp_path / "points.csv"), "--gradebook", str(tmp_path / "book.csv")]
-        checking.main(assignment, [str(tmp_path / "in"), *options])
+        checking.main(assignment, [str(tmp_path / "in"), *options, *more])
         return (tmp_path / "book with points.csv").read_text(encoding="utf-8").splitlines()
 
     return graded
@@ -270,8 +270,26 @@ def test_a_gradebook_gets_the_points(text, files, line, grade, capsys):
     assert ("7.py has no row" in capsys.readouterr().out) != there
 
 
+def test_written_points_go_into_the_gradebook(grade, tmp_path):
+    """Typed into the table of --csv: the sums of those that are complete."""
+    typed = tmp_path / "typed.csv"
+    head = "file,written 1,written 2,written 3\n"
+    typed.write_text(f"{head}ana.py,5,2,0.5\nben.py,5,,2\n", encoding="utf-8-sig")
+    lines = grade(MOODLE, "ana.py", "ben.py", more=["--written", str(typed)])
+    assert "Ana,Lopez,1234,ana@school.org,5,40,7.5" in lines
+    assert "Ben,Bold,99,ben@school.org,7,50," in lines
+    for file in tmp_path.glob("*points.csv"):
+        file.unlink()
+    for text in ("file;written 1\nana.py;5\n", f"{head}ana.py,5,two,0\n", f"{head}ana.py,55,2,0\n"):
+        typed.write_text(text)
+        with pytest.raises(SystemExit, match="must be a table of --csv with written points typed in"):
+            grade(MOODLE, "ana.py", more=["--written", str(typed)], mark=not_yet)
+
+
 def test_a_roster_of_github_classroom_is_a_gradebook(grade):
-    roster = "identifier,github_username,github_id,name\nana@school.org,ana-l,77,Ana\nben@school.org,bold,78,Ben\n"
+    roster = (
+        "identifier,github_username,github_id,name\nana@school.org,ana-l,77,Ana\nben@school.org,bold,78,Ben\n"
+    )
     assert grade(roster, "ana-l/layer.py", "bold/layer.py")[1:] == [
         "ana@school.org,ana-l,77,Ana,40,",
         "ben@school.org,bold,78,Ben,50,",

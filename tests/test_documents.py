@@ -159,7 +159,12 @@ def test_the_commands_for_windows_are_those_of_the_makefile():
     page, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/install.md", "Makefile"))
     (typed,) = re.findall(r"^```powershell\n(.*?)```", page, re.MULTILINE | re.DOTALL)
     assert "@" not in typed
-    for words in ("-m teachconv demo", "course/build.py", "-n auto --maxprocesses 4 --dist loadgroup", '-m "not slow"'):
+    for words in (
+        "-m teachconv demo",
+        "course/build.py",
+        "-n auto --maxprocesses 4 --dist loadgroup",
+        '-m "not slow"',
+    ):
         assert words in makefile
         assert words.replace("/", "\\") in typed
     for name in re.findall(r"\$env:(\w+)", typed):
