@@ -223,8 +223,9 @@ def slides(folder):
         page = SLIDES.format(title=title, text=html.escape(text, quote=False))
         (folder / f"{path.stem}.html").write_text(page, encoding="utf-8")
     with tempfile.TemporaryDirectory() as temporary:
-        command = ["npm", "pack", "--silent", REVEAL]
-        if not shutil.which("npm") or subprocess.run(command, cwd=temporary, timeout=120).returncode:
+        npm = shutil.which("npm")  # on Windows npm.cmd, which a process is started from by its path only
+        command = [npm, "pack", "--silent", REVEAL]
+        if not npm or subprocess.run(command, cwd=temporary, timeout=120).returncode:
             for page in folder.glob("*.html"):
                 page.unlink()
             return False

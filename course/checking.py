@@ -73,6 +73,15 @@ def known(got: np.ndarray, mistakes: Iterable[tuple[str, Any]], tolerance: float
     return next(found, None)
 
 
+def differ(got: np.ndarray, want: Any) -> Fault:
+    """Return the fault of numbers that no known mistake explains: how many are wrong, and the first one."""
+    wrong = ~np.isclose(got, want, 1e-9, 1e-9)
+    first = np.unravel_index(wrong.argmax(), wrong.shape)
+    where = f"at [{', '.join(map(str, first))}] " if first else ""
+    numbers = f"{where}yours is {got[first]:g}, and right is {np.asarray(want)[first]:g}"
+    return Fault(f"the numbers differ in {wrong.sum()} of {wrong.size} cells: {numbers}")
+
+
 @dataclass(frozen=True)
 class Assignment:
     """What is asked.
@@ -248,10 +257,11 @@ def mark_folder(assignment: Assignment, asked: argparse.Namespace) -> None:
     The tables that are asked for are written again after each file: one that ends this process loses none.
     """
     folder = asked.path
-    paths = submissions.find(folder, HANDED_OUT)
+    paths, beside = submissions_in(folder, assignment.file)
     files = [submissions.read(path) for path in paths]  # all are read before one runs
     names = [submissions.name_of(path, folder) for path in paths]
-    book = gradebook_of(assignment, asked.gradebook, names) if asked.gradebook else None
+    written = written_points(assignment, asked.written) if asked.written else {}
+    book = gradebook_of(assignment, asked.gradebook, names, written) if asked.gradebook else None
     marked: dict[str, Marked] = {}
     tables = {asked.csv: table_of} if asked.csv else {}
     if book:
@@ -275,9 +285,23 @@ def mark_folder(assignment: Assignment, asked: argparse.Namespace) -> None:
                 place = asked.feedback / Path(name).with_suffix(".txt")
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_text("\n".join([name, *lines_of(assignment, one), ""]), encoding="utf-8")
+    if beside:
+        left_out = ", ".join(submissions.name_of(path, folder) for path in beside)
+        print(f"not marked, because their folder has a {assignment.file}: {left_out}")
     if book:
         print(f"{book.out}: {len(book.names)} of {len(names)} submissions have a row")
         print("".join(f"{line}\n" for line in book.left), end="")
+
+
+def submissions_in(folder: Path, asked: str) -> tuple[list[Path], list[Path]]:
+    """Return the submissions in a folder, and files that are beside or below one in a student's own folder.
+
+    A student's repository, and what nbgrader collects, has such files.
+    """
+    paths = submissions.find(folder, HANDED_OUT)
+    students = {path.parent for path in paths if path.name == asked} - {folder}
+    beside = [path for path in paths if path.name != asked and students & {*path.parents}]
+    return [path for path in paths if path not in beside], beside
 
 
 def write(file: Path, rows: list[list[str]]) -> None:
@@ -308,20 +332,22 @@ class Gradebook:
         rows: of the export, the titles first.
         names: of a row's number, the name of its submission.
         left: sentences about submissions that no row gets.
+        written: of a submission's name, the sum of its written points, where somebody has typed them in.
     """
 
     out: Path
     rows: list[list[str]]
     names: dict[int, str]
     left: list[str]
+    written: dict[str, str]
 
     def filled(self, assignment: Assignment, marked: dict[str, Marked]) -> list[list[str]]:
         """Return what the platform imports: its own export, with two more columns."""
         title = assignment.file.removesuffix(".py")
         filled = [[*self.rows[0], f"{title} (checker)", f"{title} (written)"]]
         for number, row in enumerate(self.rows[1:], 1):
-            one = marked.get(self.names.get(number, ""))
-            cells = [str(one.total) if one else "", ""]
+            name = self.names.get(number, "")
+            cells = [str(marked[name].total) if name in marked else "", self.written.get(name, "")]
             if has_most_points(row):
                 cells = [str(assignment.most), str(sum(assignment.written))]
             filled.append([*row, *cells])
@@ -333,7 +359,7 @@ def has_most_points(row: list[str]) -> bool:
     return any(cell.strip() == "Points Possible" for cell in row)
 
 
-def gradebook_of(assignment: Assignment, file: Path, names: list[str]) -> Gradebook:
+def gradebook_of(assignment: Assignment, file: Path, names: list[str], written: dict[str, str]) -> Gradebook:
     """Read a gradebook, and find each submission's row; points are given only where both fit nothing else."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
@@ -356,7 +382,24 @@ def gradebook_of(assignment: Assignment, file: Path, names: list[str]) -> Gradeb
         if number not in found
     ]
     left += [f"{name} has no row" for name in names if name not in of_names]
-    return Gradebook(file.with_name(f"{file.stem} with points.csv"), rows, found, left)
+    return Gradebook(file.with_name(f"{file.stem} with points.csv"), rows, found, left, written)
+
+
+def written_points(assignment: Assignment, file: Path) -> dict[str, str]:
+    """Return the sums of points typed into a table of ``--csv``; a file with an empty cell has none yet."""
+    sums = {}
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            for row in csv.DictReader(stream):
+                cells = [row[f"written {number}"] for number in range(1, len(assignment.written) + 1)]
+                points = [float(cell) for cell in cells if cell]
+                if not all(0 <= got <= max(assignment.written) for got in points):
+                    raise ValueError(f"{row['file']} has {points}, and {assignment.written} are possible")
+                if len(points) == len(cells):
+                    sums[row["file"]] = f"{sum(points):g}"
+    except (OSError, ValueError, KeyError, csv.Error) as error:
+        raise SystemExit(f"{file} must be a table of --csv with written points typed in: {error}") from None
+    return sums
 
 
 def same_case(text: str) -> str:
@@ -451,11 +494,16 @@ def main(assignment: Assignment, arguments: list[str] | None = None) -> int:
     of_folders.add_argument(
         "--gradebook", type=Path, metavar="FILE", help="an export of Moodle or Canvas: add the points"
     )
+    of_folders.add_argument(
+        "--written", type=Path, metavar="FILE", help="a table of --csv: its written points, too"
+    )
     of_folders.add_argument("--jobs", type=int, default=1, help="how many submissions to mark at a time (1)")
     asked = parser.parse_args(arguments)
     if asked.seed < 0 or asked.jobs < 1:
         parser.error("--seed begins at 0, and --jobs at 1")
     assignment = replace(assignment, seed=asked.seed, named=asked.named)
+    if asked.written and not asked.gradebook:
+        parser.error("--written goes with --gradebook")
     if asked.cases:
         assignment = replace(assignment, cases=cases_of(assignment, asked.cases))
     if asked.path.is_dir():

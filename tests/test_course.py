@@ -228,7 +228,7 @@ def grade(monkeypatch, tmp_path):
     assignment = loaded("conv_layer", monkeypatch)["ASSIGNMENT"]
     checking = sys.modules["checking"]
 
-    def graded(text, *files, mark=None):
+    def graded(text, *files, mark=None, more=()):
         shutil.rmtree(tmp_path / "in", ignore_errors=True)
         for file in files:
             (tmp_path / "in" / file).parent.mkdir(parents=True, exist_ok=True)
@@ -241,7 +241,7 @@ def grade(monkeypatch, tmp_path):
 
         monkeypatch.setattr(checking, "mark", mark or by_order)
         options = ["--csv", str(tmp_path / "points.csv"), "--gradebook", str(tmp_path / "book.csv")]
-        checking.main(assignment, [str(tmp_path / "in"), *options])
+        checking.main(assignment, [str(tmp_path / "in"), *options, *more])
         return (tmp_path / "book with points.csv").read_text(encoding="utf-8").splitlines()
 
     return graded
@@ -270,6 +270,43 @@ def test_a_gradebook_gets_the_points(text, files, line, grade, capsys):
     assert ("7.py has no row" in capsys.readouterr().out) != there
 
 
+def test_written_points_go_into_the_gradebook(grade, tmp_path):
+    """Typed into the table of --csv: the sums of those that are complete."""
+    typed = tmp_path / "typed.csv"
+    head = "file,written 1,written 2,written 3\n"
+    typed.write_text(f"{head}ana.py,5,2,0.5\nben.py,5,,2\n", encoding="utf-8-sig")
+    lines = grade(MOODLE, "ana.py", "ben.py", more=["--written", str(typed)])
+    assert "Ana,Lopez,1234,ana@school.org,5,40,7.5" in lines
+    assert "Ben,Bold,99,ben@school.org,7,50," in lines
+    for file in tmp_path.glob("*points.csv"):
+        file.unlink()
+    for text in ("file;written 1\nana.py;5\n", f"{head}ana.py,5,two,0\n", f"{head}ana.py,55,2,0\n"):
+        typed.write_text(text)
+        with pytest.raises(SystemExit, match="must be a table of --csv with written points typed in"):
+            grade(MOODLE, "ana.py", more=["--written", str(typed)], mark=not_yet)
+
+
+def test_a_roster_of_github_classroom_is_a_gradebook(grade):
+    roster = (
+        "identifier,github_username,github_id,name\nana@school.org,ana-l,77,Ana\nben@school.org,bold,78,Ben\n"
+    )
+    assert grade(roster, "ana-l/layer.py", "bold/layer.py")[1:] == [
+        "ana@school.org,ana-l,77,Ana,40,",
+        "ben@school.org,bold,78,Ben,50,",
+    ]
+
+
+def test_what_is_beside_the_file_that_is_asked_for_is_no_submission(grade, capsys):
+    """A repository has tests, and nbgrader collects a notebook; in the folder itself every file is one."""
+    more = ("ana/mine.py", "ana/tests/test_mine.py", "ana/work.ipynb")
+    lines = grade(MOODLE, "ana/layer.py", *more, "ben.py", "layer.py")
+    assert "Ana,Lopez,1234,ana@school.org,5,40," in lines
+    assert any(line.startswith("Ben,") and line.endswith(",7,80,") for line in lines)
+    shown = capsys.readouterr().out
+    assert f"not marked, because their folder has a layer.py: {', '.join(more)}" in shown
+    assert "layer.py has no row" in shown
+
+
 @pytest.mark.parametrize(
     ("rows", "files", "points", "said"),
     [
@@ -284,7 +321,7 @@ def test_a_gradebook_gets_the_points(text, files, line, grade, capsys):
         # two rows, or two files: nobody gets them, and the others keep theirs
         ("Ana Lopez,1,|Lopez Ana,2,|Ben,3,", ["ana_lopez.py", "ben.py"], ["", "", "50"], "ana_lopez.py fits the row Ana Lopez"),
         ("Ana Lopez,1,|Ben,3,", ["1.py", "ana_lopez/layer.py", "ben.py"], ["", "60"], "1.py fits the row Ana Lopez"),
-        ("Ana Lopez,1,|Ben,3,", ["ana_lopez/layer.py", "ana_lopez/more.py", "3.py"], ["", "60"], "more.py fits the row"),
+        ("Ana Lopez,1,|Ben,3,", ["ana_lopez/layer.py", "1/more.py", "3.py"], ["", "60"], "more.py fits the row"),
         # a Mac's é is an e and an accent
         ("Ren\u00e9 \u00c5s,1,", ["rene\u0301_A\u030as.py"], ["40"], ""),
     ],
@@ -447,12 +484,14 @@ WRONG = {  # of a solution, what is replaced by what, and what the line of which
         ("+ EPSILON", "+ 1e-5", "normalised", "PyTorch's 1e-5"),
         ('np.sqrt(w["variance"] + EPSILON)', '(np.sqrt(w["variance"]) + EPSILON)', "normalised", "outside of the root"),
         ("np.maximum((x", "np.add((x", "normalised", "the relu is missing"),
+        ("* scale", "* 2 * scale", "normalised", "cells: at [0, "),
         ("full[:, :, : 2 * x.shape[2], : 2 * x.shape[3]]", "full[:, :, 1:, 1:]", "up", "output_alignment"),
         ("full[:, :, : 2 * x.shape[2], : 2 * x.shape[3]]", "full", "up", "the right result is"),
     ),
     "digits": (
         ("dout * (x > 0)", "np.maximum(dout, 0)", "relu_backward", "yours is the relu of dout"),
-        ("dout * (x > 0)", "dout * 2", "relu_backward", "the numbers differ"),
+        ("dout * (x > 0)", "dout * 2", "relu_backward", "the numbers differ in 1"),
+        ("labels]).mean()", "labels]).max()", "loss", "cells: yours is "),
         ("_blocks(x).max((3, 5))", "_blocks(x).mean((3, 5))", "max_pool", "yours is the mean"),
         ("_blocks(x).max((3, 5))", "_blocks(x).max((2, 4))", "max_pool", "the shape is"),
         ("(largest * dout", "((largest >= 0) * dout", "max_pool_backward", "only its largest does"),
@@ -563,6 +602,20 @@ def test_formulas_and_results_on_the_slides():
     assert f"the full result, {signal.convolve(x, w).tolist()}" in flipped
 
 
+def test_the_numbers_of_lenet_on_the_slides():
+    """By the paper: learned numbers of the layers C1, S2, C3, S4, C5 and F6, 60,000 together, and products."""
+    filters = 6 * 3 + 9 * 4 + 1 * 6  # of the second convolution: maps that read 3, 4 or all 6
+    learned = 6 * 26, 6 * 2, filters * 25 + 16, 16 * 2, 120 * (16 * 25 + 1), 84 * 121
+    assert sum(learned) == 60_000
+    text = (COURSE / "slides" / "lecture_5.md").read_text(encoding="utf-8")
+    *most, last = (f"{number:,}" for number in learned)
+    assert f"Learned: {', '.join(most)} and {last}, together 60,000." in text
+    assert f"all 6 to all 16, which has {6 * 16 * 25 + 16:,}" in text
+    products = 28 * 28 * 6 * 25 + 10 * 10 * filters * 25, 120 * 400 + 84 * 120
+    assert f"convolutions | {learned[0] + learned[2]:,} | {products[0]:,} |" in text
+    assert f"dense layers | {learned[4] + learned[5]:,} | {products[1]:,} |" in text
+
+
 @pytest.mark.slow  # figures
 def test_labels_on_slides_can_be_read_from_the_last_row(tmp_path, monkeypatch):
     """Slides have 960 x 700 units, 1.48 pixels each on a screen of 1920 x 1080; figures 960 x 430, or 470 x 300."""
@@ -643,6 +696,22 @@ def test_a_solution_of_a_grader_stands_in_its_function(name, monkeypatch):
     assert text.startswith(ex.puzzles()[name].signature + "\n    ### BEGIN SOLUTION\n")
     assert ex.check(name, space[name]).passed
     assert all(graders.solved(puzzle, "#", "#") for puzzle in ex.puzzles())
+
+
+def test_npm_is_started_by_its_path(tmp_path, monkeypatch):
+    """Windows has a file npm.cmd, which no process finds by the name npm."""
+    pytest.importorskip("matplotlib")
+    slides, started = runpy.run_path(str(COURSE / "build.py"))["slides"], []
+
+    def run(command, **_):
+        started.extend(command)
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setitem(slides.__globals__, "draw", lambda folder: None)
+    monkeypatch.setattr(shutil, "which", lambda name: f"C:/node/{name}.cmd")
+    monkeypatch.setattr(subprocess, "run", run)
+    assert not slides(tmp_path)
+    assert started[0] == "C:/node/npm.cmd"
 
 
 @pytest.mark.slow  # figures

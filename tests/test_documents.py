@@ -106,7 +106,7 @@ def test_python_runs_and_outputs_are_todays(page, capsys):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_is_run_or_checked(page):
     for language, shown, before, _ in blocks(page):
-        known = language in ("python", "sh") or language.startswith("{") or is_commands(shown)
+        known = language in ("python", "sh", "powershell") or language.startswith("{") or is_commands(shown)
         checked = CALL.search(before) or shown.startswith("my port: ")  # by test_readme.py
         assert known or checked, f"{page.name}: nothing checks\n{shown}"
 
@@ -153,6 +153,22 @@ def test_the_checks_can_fail():
     assert is_in_order(shown, plain("a x.py:99 1 s\nc\nb"))
     assert not is_in_order(shown, plain("b\na x.py:99 1 s"))
     assert not is_part_of(plain("a y.py:12"), plain("a x.py:12"))
+
+
+def test_the_commands_for_windows_are_those_of_the_makefile():
+    page, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/install.md", "Makefile"))
+    (typed,) = re.findall(r"^```powershell\n(.*?)```", page, re.MULTILINE | re.DOTALL)
+    assert "@" not in typed
+    for words in (
+        "-m teachconv demo",
+        "course/build.py",
+        "-n auto --maxprocesses 4 --dist loadgroup",
+        '-m "not slow"',
+    ):
+        assert words in makefile
+        assert words.replace("/", "\\") in typed
+    for name in re.findall(r"\$env:(\w+)", typed):
+        assert f"{name}=1" in makefile
 
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

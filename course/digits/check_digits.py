@@ -127,7 +127,7 @@ def fault(name, shape, seed, got):
         return found
     if got.shape != np.shape(want):
         return checking.Fault(f"the shape is {list(got.shape)}, not {list(np.shape(want))}")
-    return checking.Fault("the numbers differ")
+    return checking.differ(got, want)
 
 
 def legal(shape):

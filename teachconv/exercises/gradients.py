@@ -192,7 +192,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         "a test of gradients without a gradient",
         "forward and backward are functions of an array, and x and y are arrays for them. Return whether "
         "backward passes the adjoint test: the inner product of forward(x) and y equals that of x and "
-        "backward(y).",
+        "backward(y). All numbers are small and whole, so both sums are exact.",
         _adjoint,
         lambda: [
             (f, g, ints(6), ints(size, seed="y"))
@@ -217,7 +217,8 @@ PUZZLES: tuple[Puzzle, ...] = (
         ),
         ("np.vdot multiplies two arrays number by number and adds up.",
          "Two inner products: one on the side of the outputs, one on the side of the inputs.",
-         "np.vdot(forward(x), y) == np.vdot(x, backward(y)); the numbers here are whole, so == is right."),
+         "np.vdot(forward(x), y) == np.vdot(x, backward(y)): == is right because whole numbers are not "
+         "rounded. For other numbers compare with a bound, as tc.check_gradients does."),
         "answers/how_gradients_are_computed",
     ),
     Puzzle(
