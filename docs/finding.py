@@ -51,7 +51,7 @@ MOVED = {
     "benchmarks_threads": "benchmarks.html#how-fast-benchmarks",
     "explanation/speed": "benchmarks.html#how-fast-benchmarks",
     "gallery": "take_these.html#gallery",
-    "gradients": "answers/how_gradients_are_computed.html#in-a-graph",
+    "gradients": "explanation/autodiff.html#in-a-graph",
     "howto/diff_your_framework": "howto/find_a_bug_in_your_kernel.html#compare-an-output-with-the-reference",
     "howto/measure": "benchmarks.html#how-to-measure",
     "howto/work_larger_than_memory": "larger_than_memory.html#in-four-steps",

@@ -82,7 +82,7 @@ class AxisGeometry:
     def window_edges(self) -> tuple[Pair, Pair]:
         """What to pad and what to crop before windows slide: two pairs (before, after), none negative.
 
-        Behind the input less than a stride is not cropped: a window that does not fit is left out anyway.
+        At the end, less than a stride is not cropped: a window that does not fit is left out anyway.
 
         >>> from teachconv.core.geometry import conv2d_geometry
         >>> conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, "SAME").rows.window_edges

@@ -44,7 +44,8 @@ def to_onnx(op: Any, *args: Any, path: File | None = None, **arguments: Any) -> 
 
     Raises:
         BackendUnavailable: if the package onnx is missing.
-        ValueError, TypeError: if the arguments are invalid, or ONNX cannot say them; the message says which.
+        ValueError, TypeError: if the arguments are invalid, or ONNX cannot express them; the message says
+            which.
 
     Source: https://onnx.ai/onnx/operators/onnx__Conv.html and onnx__ConvTranspose.html.
 

@@ -24,17 +24,17 @@ def explore(
 ) -> Explorer:
     """Return the interactive picture of ``op(*args, **kwargs)``: all its windows, products and sums.
 
-    Of a model and its input, it is the whole network: what each cell reads, and why the answer is what it is.
+    For a model and its input, it shows the whole network: what each cell reads, and what led to the answer.
 
     Args:
         op: an op of teachconv over one axis, two or three, a dialect's function, a convolution of
             `teachconv.quantized`, or a max or average pool; or a model, as of `teachconv.compare`:
-            ``explore(model, x)``, with a batch of one. Of a call, the page draws in NHWC for every dialect, a
-            sequence as a row, a volume slice by slice; its variants keep the call's padding as numbers, and a
-            pool has none.
+            ``explore(model, x)``, with a batch of one. For a call, the page draws in NHWC for every dialect,
+            a sequence as a row, a volume slice by slice; its variants keep the call's padding as numbers, and
+            a pool has none.
         *args: the op's arguments.
-        at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
-            only the surroundings of this cell are shown. Of a network, (layer, row, column, channel).
+        at: the cell to begin with, as in `explain`, in NHWC order for every data_format. For a large array,
+            only the surroundings of this cell are shown. For a network, (layer, row, column, channel).
         budget: the approximate size of the page in bytes; by default 340 kB, or, if the call itself takes
             more, that and 100 kB for its variants. Variants of the call (other strides, paddings, ...) are
             included as long as they fit, those with the fewest changes first; the page says how many are

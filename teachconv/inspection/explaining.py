@@ -113,7 +113,7 @@ class Explanation(tables.Report):
         call: the resolved call.
         bias: the bias, which is added after the taps.
         canonical: for a dialect's function, the same explanation with cells in NHWC and HWIO order.
-        theirs: what a result that `diff` judged has in this cell, or None.
+        theirs: the value of this cell in the result that `diff` judged, or None.
         tile: with ``algorithm``, Winograd's steps for the tile that has the cell; else None.
     """
 
@@ -194,8 +194,8 @@ class Explanation(tables.Report):
     def picture(self) -> str:
         """Draw the cell as SVG text: input with its padding, the window of its taps, the output cell.
 
-        Of a filter gradient the window is every input cell that the tap meets. Large planes are cut to
-        the part around the window. The numbers shown are those of the cell's first channel.
+        For a filter gradient, the window is every input cell that the tap meets. Large planes are cut to the
+        part around the window. The numbers shown are those of the cell's first channel.
         """
         return cell_picture(self).svg
 

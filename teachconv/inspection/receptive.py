@@ -84,7 +84,7 @@ class ReceptiveField(tables.Report):
         """(row, col) of the middle of what output cell (0, 0) sees.
 
         That of output cell (i, j) is i and j strides further, except behind a transposed layer, where
-        neighbouring fields may have other sizes.
+        neighbouring fields may differ in size.
         """
         return tuple((field.start + field.stop - 1) / 2 for field in self._first)
 
@@ -180,9 +180,9 @@ def receptive_field(
     Args:
         geometries: the layers, first layer first, all of one rank: geometries from `conv_geometry` and
             `conv_transpose_geometry`, pools that `resolve` returned, or tuples (layer, size, stride, padding,
-            dilation) such as ("conv", 3, 2) or ("pool", 2). The layer is "conv", "pool" or "transpose". What
-            is left out at the end is stride 1 (for "pool" the size), padding "VALID" and dilation 1. The
-            input size of a geometry must be the output size of the previous layer.
+            dilation) such as ("conv", 3, 2) or ("pool", 2). The layer is "conv", "pool" or "transpose". The
+            last elements may be left out: the defaults are stride 1 (for "pool" the size), padding "VALID"
+            and dilation 1. The input size of a geometry must be the output size of the previous layer.
         input_size: rows and columns of the input, if the first layer is a tuple; of another rank, one number
             for each axis.
 

@@ -151,10 +151,9 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
             gen_nn_ops, a ``tf.function`` with its arguments, a tensor or operation of `teachconv.graph`, also
             with feeds, ``session.run`` with its arguments, the name of a part of that runtime ("executor",
             "placer", "OpKernel"), a tensor that an eager op or a tape returned, a layer of `teachconv.keras`
-            with an input, and ``model.fit`` with its arguments, of which one step runs. What is run to be
-            followed changes the value of no variable. And a function, method or
-            layer of an installed framework, such as TensorFlow's own ``tf.nn.conv2d``: its
-            steps then say what that framework ran, and how this is known.
+            with an input, and ``model.fit`` with its arguments, of which one step runs. The run changes no
+            variable's value. And a function, method or layer of an installed framework, such as TensorFlow's
+            own ``tf.nn.conv2d``: its steps then say what that framework ran, and how this is known.
         *args: the op's positional arguments.
         **kwargs: the op's keyword arguments.
 

@@ -103,7 +103,7 @@ def translate(
 ) -> Translation:
     """Translate a call to another framework, as source text that runs.
 
-    The code holds for every size if its padding does. Otherwise it refuses other sizes than its own.
+    The code holds for every size if its padding does. Otherwise it refuses sizes other than that of the call.
 
     Args:
         function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:

@@ -64,8 +64,8 @@ class use_backend(ContextDecorator):
     With ``use_backend("reference", algorithm="loops")`` every convolution of a program runs plain loops of
     Python, into which a debugger steps, also from ``session.run``, a ``tf.function`` and ``model.fit``.
 
-    It holds in the thread or asyncio task that runs the block, and nowhere else, at no moment: other threads
-    keep their default. What starts inside the block inherits it if it gets a copy of the context: tasks of
+    It holds in the thread or asyncio task that runs the block, and nowhere else: other threads keep their
+    default throughout. What starts inside the block inherits it if it gets a copy of the context: tasks of
     asyncio and functions of ``asyncio.to_thread`` do, and keep it when the block is over; threads and the
     workers of an executor do not, except where Python itself gives them a copy (free-threaded builds from
     3.14 on). Blocks may be nested, and one instance may be used for several blocks. A generator that yields

@@ -57,7 +57,7 @@ def stream(
 
     Args:
         op: conv1d, conv2d, conv3d, depthwise_conv2d, convolution or the transpose of one; or a list of
-            layers, each of which is pushed what the one before it gives. A layer is ``(op, filters)`` or
+            layers, each of which gets the output of the one before it. A layer is ``(op, filters)`` or
             ``(op, filters, {argument: value})``; an element-wise function, which is called with arrays; or
             ``(function, [branch], [branch], ...)``, an element-wise function of several lists of layers for
             the same input, where ``[]`` is the input itself, so that ``(numpy.add, layers, [])`` is a
@@ -214,8 +214,8 @@ class Stream:
             As `push`; behind all that `push` returned, it completes the result.
 
         Raises:
-            ValueError: if nothing was pushed, or if the whole input has another length than was announced, or
-                is too short for the op.
+            ValueError: if nothing was pushed, or if the whole input does not have the announced length or is
+                too short for the op.
         """
         self._check_open()
         if self._like is None:

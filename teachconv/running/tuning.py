@@ -115,8 +115,8 @@ def autotune(
         backends: names or modules, or one of them; None for all except the reference, which is not built for
             speed.
         rounds: the largest number of runs of each candidate.
-        seconds: the time limit: no run begins that would probably end after it. The parts that are timed
-            for the estimates take some of it, and at least a few hundredths of a second.
+        seconds: the time limit: a run that would probably end after it is not started. The parts that are
+            timed for the estimates take some of it, and at least a few hundredths of a second.
         **kwargs: the op's keyword arguments.
 
     Returns:

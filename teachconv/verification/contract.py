@@ -57,7 +57,7 @@ def check_backend(
 ) -> DiffReport:
     """Check that a module keeps the contract of `teachconv.backends`, before it is in the table.
 
-    Every named case is run on every algorithm, twice: a backend that gives other bits the second time fails.
+    Every named case runs twice on every algorithm: a backend that gives different bits the second time fails.
     Among them are sizes of real layers, and convolutions over one axis or three where ``RANKS`` has 1 or 3. A
     few cases are run again with ``out=``, with bias and relu, on arrays of any memory strides that lie amid
     cells of NaN, with new weights at an old address, with subnormal and huge numbers, with NaN, and without

@@ -82,15 +82,15 @@ def diff(
     """Compare backends, and arrays from other frameworks, with the reference on one call.
 
     Args:
-        op: any op of teachconv, or a pool, which has no backends: it is compared with ``against``. Of a
-            convolution of `teachconv.quantized` the bits must be equal; ``atol=1`` allows one step. With
+        op: any op of teachconv, or a pool, which has no backends: it is compared with ``against``. For a
+            convolution of `teachconv.quantized`, the bits must be equal; ``atol=1`` allows one step. With
             ``algorithm`` there are rows of that algorithm only, with ``precision="strict"`` only those of
             algorithms that satisfy it.
         *args: the op's positional arguments.
         backends: names, or modules that implement the contract of `teachconv.backends`, or one of them; None
             for every backend that can run here. There is one row for each algorithm that fits the call. They
-            get read-only views of the arrays: a backend that writes to its input fails. An algorithm of which
-            the backend expects that it takes more than 5 seconds is run only if ``algorithm`` names it.
+            get read-only views of the arrays: a backend that writes to its input fails. An algorithm that the
+            backend expects to take more than 5 seconds runs only if ``algorithm`` names it.
         against: an array, or arrays by name, such as {"my port": y}: the output of another framework in the
             layout that the op returns.
         error: how they were computed, which says what bound they are judged by: one word for all, or words by

@@ -40,7 +40,7 @@ class DiffRow:
         worst: the cell with the largest fraction, or None.
         diagnosis: the mistake that explains the failure, or None.
         seconds: the time of one run.
-        note: a remark; of a failure without a diagnosis, which mistake comes nearest.
+        note: a remark; for a failure without a diagnosis, the mistake that comes nearest.
         where: which cells are outside their bounds, in at most 60 characters: "channel 32 of 33 (last): never
             written". Indices count from 0.
         bad: the same cells, as booleans in the layout of the result; None if the row passed or has no result
@@ -115,9 +115,9 @@ class DiffReport(tables.Report):
             module; no row's time includes it, and the text leaves it out.
         flushed: whether a library, such as one linked with ``-ffast-math``, makes this process flush
             subnormal numbers to zero. Backends ran so; the reference and the judge did not.
-        asked: how many of the calls that a backend took told it of padding, strides, dilations, groups and a
-            bias; the first line names what it was never told of. Of random calls also how many were layers as
-            networks have them. Empty where one call is compared.
+        asked: of the calls that a backend took, how many had padding, strides, dilations, groups and a bias;
+            the first line names what none of them had. For random calls, also how many were layers as
+            networks have them. Empty if one call is compared.
         limits: what the first line says of what was not covered: how large the largest call was that a
             backend took, and whether reads outside arrays could not be seen.
     """
@@ -143,7 +143,7 @@ class DiffReport(tables.Report):
         return tuple(row for row in self.rows if row.passed is False)
 
     def check(self) -> None:
-        """Raise ``AssertionError`` with the rows that failed alone; and if nothing was compared."""
+        """Raise ``AssertionError`` with the failed rows, or if nothing was compared."""
         if not self.passed:
             raise AssertionError(str(replace(self, rows=self.failed) if self.failed else self))
 

@@ -319,7 +319,7 @@ def batch_normalization(
     """Normalise each channel as tf.nn.batch_normalization: scale (x - mean) / sqrt(variance + eps) + offset.
 
     Args:
-        x: an array whose last axis is that of the channels; floating.
+        x: an array of a floating dtype whose last axis is the channels.
         mean: [channels].
         variance: [channels].
         offset: beta, [channels]; None for zeros.

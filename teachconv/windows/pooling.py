@@ -377,7 +377,7 @@ def avg_pool(
         As `max_pool`; every mean is exact, and rounded once.
 
     Raises:
-        ValueError, TypeError: as `max_pool`; for integers, which their mean mostly is not.
+        ValueError, TypeError: as `max_pool`; for integers, because their mean is usually not an integer.
 
     Source: tensorflow/python/ops/nn_ops.py, avg_pool_v2; core/kernels/avgpooling_op.cc.
 
@@ -408,7 +408,8 @@ def max_pool_grad(
     """Return the gradient of `max_pool` with respect to its input, as tf.raw_ops.MaxPoolGrad.
 
     Args:
-        orig_input: that of the forward call, whose result, which TensorFlow's op wants too, follows from it.
+        orig_input: the input of the forward call. TensorFlow's op also takes the result of that call, which
+            is computed here.
         grad: the gradient with respect to that result.
         ksize, strides, padding, data_format: as in `max_pool`.
 

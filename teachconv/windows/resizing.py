@@ -254,7 +254,7 @@ def resize(
     *,
     coordinates: Literal["half_pixel", "asymmetric", "align_corners"] = "half_pixel",
 ) -> np.ndarray:
-    """Return images of another size, as tf.image.resize and, with other coordinates, that of TensorFlow 1.
+    """Resize images, as tf.image.resize; with other ``coordinates``, as the resize of TensorFlow 1.
 
     Args:
         images: [batch, rows, cols, channels], or one image; for "bilinear" of a floating dtype.

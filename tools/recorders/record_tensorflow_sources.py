@@ -21,7 +21,7 @@ STEPS = (
     ("generated wrapper", "conv2d", "python/ops/gen_nn_ops.py", r"def conv2d\("),
     ("eager call", "TFE_Py_FastPathExecute", "python/ops/gen_nn_ops.py", r".*FastPathExecute\($"),
     ("node of a graph", "_apply_op_helper", "python/framework/op_def_library.py", r"def _apply_op_helper\("),
-    ("kernel", "Conv2DOp::Compute", KERNELS, r"  void Compute\("),
+    ("kernel", "Conv2DOp", KERNELS, r"class Conv2DOp\b"),
     ("launch", "LaunchGeneric", KERNELS, r"struct LaunchGeneric"),
     (
         "loops",

@@ -27,11 +27,11 @@ class Comparison(tables.Report):
 
     Attributes:
         frameworks: of the first model and the second.
-        layers: a `LayerRow` for each segment of both models, and for each layer in none, in the first
-            model's order.
+        layers: a `LayerRow` for each segment of both models, and for each layer outside all segments, in the
+            first model's order.
         moved: how many layers of both models only move numbers, such as Flatten.
-        returned: a row for what the models return, compared array by array; it has ``same``, ``code`` and
-            ``reason`` alone.
+        returned: a row for what the models return, compared array by array; only its ``same``, ``code`` and
+            ``reason`` are set.
     """
 
     frameworks: tuple[str, str]
@@ -55,7 +55,7 @@ class Comparison(tables.Report):
 
     @property
     def first_parting(self) -> LayerRow | None:
-        """The first layer at which the models diverge, or `returned` if none does but that, or None."""
+        """The first layer at which the models diverge; `returned` if only that differs; or None."""
         return next((row for row in self._rows if row.same is False), None)
 
     @property
@@ -150,8 +150,8 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison | QuantizedComparison:
     numbers, in whatever layout. What lies between two such places is a segment: however it is written, with
     batch normalisation or folded, it agrees if it ends in the same numbers, within the bound that follows
     from its layers. Where a segment differs, the first model runs on with the second's numbers, so an early
-    mistake does not blur what follows. In the end all arrays are judged that the models return, in nested
-    tuples, lists and dictionaries.
+    mistake does not hide later ones. Finally, all arrays that the models return are judged, in nested tuples,
+    lists and dictionaries too.
 
     A quantized copy of a float model is not judged: its layers are ranked by what their quantization costs.
 
@@ -169,8 +169,8 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison | QuantizedComparison:
         is not, a `QuantizedComparison`: ``.layers``, the worst first, and ``.sqnr``.
 
     Raises:
-        ValueError, TypeError: if a model or ``x`` is none, does not fit the other, or a model is in training
-            mode; the message says which.
+        ValueError, TypeError: if an argument is not a model or an input, if the two do not fit each other, or
+            if a model is in training mode; the message says which.
         BackendUnavailable: if a package that reads a model is missing.
 
     >>> import numpy as np, teachconv as tc

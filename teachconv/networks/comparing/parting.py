@@ -32,7 +32,7 @@ _FIRST = 5  # the most layers of each model that are tried as one that the other
 
 @dataclass(frozen=True, eq=False)
 class LayerRow:
-    """A segment of one model beside that of the other: mostly one layer of each.
+    """A segment of one model beside that of the other: usually one layer of each.
 
     Attributes:
         a: the first model's layers, as that model names them, with " + " between; None if none belongs to
@@ -44,7 +44,7 @@ class LayerRow:
         same: whether both segments, from where the models carry the same numbers, end in the same numbers.
         code: a name for what differs, such as "stride", or a code of `teachconv.diff`, or "".
         reason: what is wrong, or why something was not judged, as a sentence.
-        call: source text of the first model's layer in the second's framework, where the two part; or "".
+        call: source text of the first model's layer in the second's framework, if the two differ; or "".
         bound_fraction: the largest error of the three, as a fraction of its bound.
         share: which part of the difference between the models' outputs is gone if this layer's result is put
             right and the rest runs again: 1 if it alone causes it; None if that is not known.
