@@ -56,8 +56,9 @@ _BLOCK_PLACES = 1 << 14  # that taps read, whose rows are written together
 _BLOCK_MACS = 128 << 20  # of one call of SciPy, which Ctrl-C does not interrupt
 _BLOCK_POINTS = 4 << 20  # that one call transforms
 # Nanoseconds, measured on an Intel Xeon, rounded: to find a place that a tap reads, and to write an entry of
-# C there; to compute a cell of a plane by correlate2d, beside one for each multiply-add; to transform a point, for each
-# bit of the number of points. The last is the number of cells that take as long as a call of correlate2d.
+# C there; to compute a cell of a plane by correlate2d, beside one for each multiply-add; to transform a
+# point, for each bit of the number of points. The last is the number of cells that take as long as a call of
+# correlate2d.
 _PLACE, _ENTRY, _CELL, _POINT, _CALL = 20, 3, 20, 1.5, 500
 Index: TypeAlias = tuple[slice, ...]
 
@@ -317,14 +318,15 @@ def _clear_unreached(sums: np.ndarray, geometry: ConvGeometry, role: str) -> Non
 
 def _direct(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """Correlate by the fewer calls: one for each row of the result, or one for each channel."""
-    channels, rows = image.shape[-1], [n - k + 1 for n, k in zip(image.shape[:-2], kernel.shape, strict=False)]
+    channels = image.shape[-1]
+    rows = [size - count + 1 for size, count in zip(image.shape[:-2], kernel.shape, strict=False)]
     if channels * prod(kernel.shape[:-3]) >= prod(rows[-1:]):
         return _by_rows(image, kernel, rows)
     return np.asarray(sum(_planes(image[..., i], kernel[..., i]) for i in range(channels)))
 
 
 def _by_rows(image: np.ndarray, kernel: np.ndarray, rows: Sequence[int]) -> np.ndarray:
-    """Correlate along the columns, with all other taps and the channels as one axis, which the kernel fills."""
+    """Correlate along the columns; all other taps and the channels are one axis, which the kernel fills."""
     weights = np.moveaxis(kernel, -2, 0).reshape(kernel.shape[-2], -1)
     result = np.empty((*rows, image.shape[-2] - len(weights) + 1), image.dtype)
     for place in np.ndindex(*rows):

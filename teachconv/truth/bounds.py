@@ -259,7 +259,8 @@ def _winograd(
             parts.append(m if kind.sums_images else m.reshape(*v.shape[:4], -1))
         if kind.sums_images:
             parts = [np.sum(parts, axis=0)]
-        y = np.stack([np.einsum(_LAST_LAW[kind.sums_images], a[0], m + steps * eta, a[1], optimize=True) for m in parts])
+        law = _LAST_LAW[kind.sums_images]
+        y = np.stack([np.einsum(law, a[0], m + steps * eta, a[1], optimize=True) for m in parts])
     if kind.sums_images:
         return y[0]
     return y.reshape(len(data), down, along, -1)[:, : rows.size, : cols.size]
