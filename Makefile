@@ -29,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
-  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release repo-review pyodide public-api page-rules bench-check \
+  fuzz fuzz-regression fuzz-coverage wheels aarch64 windows test-minimum release-check release repo-review pyodide public-api page-rules bench-check \
   kernels-play statements course figures their-tests bare-machine
 .DELETE_ON_ERROR:
 
@@ -202,6 +202,10 @@ test-minimum:
 # The NEON build and the case table on another processor: Debian's Python for aarch64, run by qemu-user.
 aarch64: $(ENVIRONMENT)
 	sh tools/aarch64.sh $(CURDIR)/$(BIN)/python
+
+# The extension for Windows, as mingw-w64 compiles it: what it needs there is printed, and it is not loaded.
+windows: $(EXTENSION)
+	sh tools/windows.sh $(CURDIR)/$(BIN)/python
 
 # Run the case table and random shapes under AddressSanitizer and UndefinedBehaviorSanitizer: about 8 minutes.
 sanitize: $(EXTENSION)

@@ -1,14 +1,16 @@
 """Build the one compiled module, teachconv/_kernels.pyx with teachconv/kernels; pyproject.toml has the rest.
 
-The extension needs gcc or clang. Without a C compiler, and with Microsoft's or on a 32-bit processor, which
-are not supported, the install still works but is pure Python: the cython backend says that it is missing, and
-numpy becomes the default. TEACHCONV_REQUIRE_CYTHON=1 makes a failed or omitted build an error,
+The extension needs gcc or clang, on Windows those of mingw-w64: gcc, or what CC names. Without a C compiler,
+and with Microsoft's or on a 32-bit processor, which are not supported, the install still works but is pure
+Python: the cython backend says that it is missing, and numpy becomes the default.
+TEACHCONV_REQUIRE_CYTHON=1 makes a failed or omitted build an error,
 TEACHCONV_NO_CYTHON=1 leaves the extension out. One build serves CPython 3.11 and every later version (the
 stable ABI); free-threaded CPython has no stable ABI and gets one of its own.
 """
 
 import gzip
 import os
+import shutil
 import sys
 import sysconfig
 import tarfile
@@ -24,16 +26,28 @@ from setuptools.errors import CompileError
 # addresses that are read-only once the module is loaded. No kernel is slower for it (make bench-check).
 HARDENED = ["-fstack-protector-strong", "-Wp,-U_FORTIFY_SOURCE,-D_FORTIFY_SOURCE=2"]
 HARDENED_LINKS = ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack"]  # those of ELF
+# gcc takes the stack of 64-bit Windows to be aligned for any vector; it is for 16 bytes only (bug 54412).
+UNALIGNED = ["-Wa,-muse-unaligned-vector-move"]
+# The threads of mingw-w64 and what gcc needs go into the module: a user has neither.
+STATIC = ["-static-libgcc", "-Wl,-Bstatic", "-lpthread"]
+TARGET = sysconfig.get_platform()  # that of a cross-build, too
+COMPILER = os.environ.get("CC", "gcc")
 STABLE_ABI = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 REQUIRED = os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1"
 LEFT_OUT = (
     "teachconv: {} is not supported, so teachconv._kernels is left out and the install is pure Python "
-    "(the default backend is numpy); the extension needs gcc or clang, and a 64-bit Python"
+    "(the default backend is numpy); the extension needs gcc or clang (on Windows mingw-w64's) and a 64-bit "
+    "Python"
 )
 
 
 class BuildKernels(build_ext):
     """Compile the sources in parallel, and no extension with a compiler that is not supported."""
+
+    def get_libraries(self, extension):
+        """Link Windows' library of the stable ABI; other than Microsoft's compilers get one version's."""
+        libraries = super().get_libraries(extension)
+        return ["python3"] if STABLE_ABI and TARGET.startswith("win") else libraries
 
     def build_extensions(self):
         microsofts = self.compiler.compiler_type == "msvc"
@@ -85,11 +99,13 @@ def extensions():
     from Cython.Build import cythonize
 
     compile_args, link_args = ["-O3", "-g0", "-pthread"], ["-pthread"]
-    target = sysconfig.get_platform()  # that of a cross-build, too: emscripten's linker does not know these
-    if target.startswith(("linux", "macosx")):
+    if TARGET.startswith(("linux", "macosx")):  # emscripten's linker does not know these
         compile_args += HARDENED
-    if target.startswith("linux"):
+    if TARGET.startswith("linux"):
         link_args += HARDENED_LINKS
+    if TARGET.startswith("win"):
+        compile_args += [] if "clang" in COMPILER else UNALIGNED
+        link_args += STATIC
     sanitize = os.environ.get("TEACHCONV_SANITIZE", "")
     optimize = {"1": "-O1", "small": "-O0", "fuzz": "-O0"}.get(sanitize)
     if optimize:  # see make sanitize, sanitize-small and fuzz
@@ -123,8 +139,11 @@ def extensions():
 
 
 modules = extensions()
+options = {"bdist_wheel": {"py_limited_api": "cp311"}} if modules and STABLE_ABI else {}
+if os.name == "nt" and shutil.which(COMPILER):
+    options["build_ext"] = {"compiler": "mingw32"}  # setuptools' name of either
 setup(
     ext_modules=modules,
     cmdclass={"build_ext": BuildKernels, "sdist": ReproducibleSdist},
-    options={"bdist_wheel": {"py_limited_api": "cp311"}} if modules and STABLE_ABI else {},
+    options=options,
 )

@@ -181,9 +181,10 @@ def unavailable() -> str:
         return f"teachconv._kernels cannot be loaded: {_import_error}"
     if sys.platform == "emscripten":
         return "Python in a browser has no compiled backend: use numpy, scipy or reference"
-    if sys.platform == "win32":
-        return "teachconv._kernels cannot be compiled on Windows, where numpy, scipy and reference run"
-    return "teachconv._kernels is not compiled: install a C compiler (gcc or clang), then teachconv again"
+    return (
+        "teachconv._kernels is not compiled: install a C compiler (gcc or clang; on Windows mingw-w64), "
+        "then teachconv again"
+    )
 
 
 def left_out() -> bool:

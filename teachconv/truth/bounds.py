@@ -232,7 +232,6 @@ def _winograd(
     # unscaled, squares of large numbers would overflow to infinity, and 0 * infinity is NaN
     scales = [np.ldexp(1.0, min(1023, -np.frexp(array.max(initial=0.0))[1])) for array in sizes]
     data, other = (array * scale for array, scale in zip(sizes, scales, strict=True))
-    law, last_law = _LAWS[kind.sums_images]
     g, a, tiles = (rows.g, cols.g), (rows.a, cols.a), windows(data, tables)
     down, along = rows.tiles * len(rows.a), cols.tiles * len(cols.a)
     if kind.sums_images:
@@ -247,7 +246,11 @@ def _winograd(
     with np.errstate(over="ignore"):
         for d, e in zip(tiles, others, strict=True):  # d: tile, tile, channel, span, span
             v = np.einsum("ai,tucij,bj->abtuc", rows.b, d, cols.b, optimize=True)
-            u = np.einsum(law, g[0], e, g[1], optimize=True)
+            if kind.sums_images:
+                u = np.einsum("pa,tpuqo,qb->abtuo", g[0], e, g[1], optimize=True)
+            else:  # two products of matrices: einsum would copy the filter four times
+                by_rows = (g[0] @ e.reshape(len(e), -1)).reshape(len(g[0]), e.shape[1], -1)
+                u = (g[1] @ by_rows).reshape(len(g[0]), len(g[1]), *e.shape[2:])
             left, right = v.reshape(*v.shape[:2], -1, v.shape[-1]), u.reshape(*u.shape[:2], -1, u.shape[-1])
             left = left.swapaxes(2, 3) if kind.sums_images else left
             m = gamma(steps, form.unit_roundoff) * (left @ right) / scales[0] / scales[1]
@@ -256,18 +259,16 @@ def _winograd(
             parts.append(m if kind.sums_images else m.reshape(*v.shape[:4], -1))
         if kind.sums_images:
             parts = [np.sum(parts, axis=0)]
-        y = np.stack([np.einsum(last_law, a[0], m + steps * eta, a[1], optimize=True) for m in parts])
+        law = _LAST_LAW[kind.sums_images]
+        y = np.stack([np.einsum(law, a[0], m + steps * eta, a[1], optimize=True) for m in parts])
     if kind.sums_images:
         return y[0]
     return y.reshape(len(data), down, along, -1)[:, : rows.size, : cols.size]
 
 
-# the transform of the filter, and the last one; likewise for the filter gradient, with dy
+# the last transform; likewise for the filter gradient
 # a, b: products of rows and cols; t, u: tiles; i, j: inputs or taps; p, q: outputs of a tile; c, o: channels
-_LAWS = (
-    ("ai,ijco,bj->abco", "pa,abtuo,qb->tpuqo"),
-    ("pa,tpuqo,qb->abtuo", "ai,abco,bj->ijco"),
-)
+_LAST_LAW = ("pa,abtuo,qb->tpuqo", "ai,abco,bj->ijco")
 
 
 def _sizes(tiles: Tiles) -> Tiles:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import teachconv as tc
-from teachconv.backends.scipy_backend import ALGORITHMS, _cheapest, conv_matrix, expected_seconds
+from teachconv.backends.scipy_backend import ALGORITHMS, _cheapest, _direct, conv_matrix, expected_seconds
 from teachconv.core.geometry import conv_geometry
 from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS
 
@@ -17,7 +17,7 @@ CHOSEN = {
     "a small layer": ((8, 28, 28, 1), (3, 3, 1, 8), 1, "sparse", "sparse"),
     "many images share a small matrix": ((500, 8, 8, 8), (3, 3, 8, 8), 1, "sparse", "sparse"),
     "a stride of which correlation computes all": ((1, 224, 224, 3), (16, 16, 3, 64), 16, "sparse", "sparse"),
-    "wide": ((1, 56, 56, 64), (3, 3, 64, 64), 1, "direct", "fft"),
+    "wide": ((1, 56, 56, 64), (3, 3, 64, 64), 1, "direct", "direct"),
     "a long sequence": ((1, 400_000, 1), (400, 1, 1), 1, "direct", "fft"),
     "a volume": ((1, 40, 40, 40, 2), (3, 3, 3, 2, 8), 1, "direct", "fft"),
 }
@@ -80,6 +80,19 @@ def test_what_a_layer_is_expected_to_take(shape, filters, seconds):
     expected = expected_seconds(FORWARD, geometry_of(shape, filters, 1))
     assert [*expected] == [one.name for one in ALGORITHMS]
     assert seconds[0] < expected["sparse"] < seconds[1]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+@pytest.mark.parametrize(
+    ("sizes", "taps"), [((9,), (3,)), ((7, 6), (3, 2)), ((5, 6, 7), (2, 3, 3)), ((6, 5, 4), (6, 1, 4))]
+)
+def test_rows_and_planes_are_the_same_sums(sizes, taps, dtype, rng):
+    """Many channels are correlated by rows, a call for each row; few by planes, a call for each channel."""
+    image, kernel = (rng.integers(-9, 9, (*shape, 8)).astype(dtype) for shape in (sizes, taps))
+    alone = sum(_direct(image[..., i, None], kernel[..., i, None]) for i in range(8))
+    together = _direct(image, kernel)
+    assert together.dtype == dtype
+    assert np.array_equal(together, alone)
 
 
 def test_a_call_of_nothing_is_expected_to_take_no_time():

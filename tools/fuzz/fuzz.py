@@ -197,6 +197,11 @@ PROCESSORS = {  # name: (compiler, its flags, what runs the program)
     "plain C, -O0": ("cc", ["-O0", "-DTEACHCONV_PLAIN_C"], []),
     "gcc, -O3": ("gcc", ["-O3"], []),
     "clang, -O2": ("clang", ["-O2"], []),
+    "Windows": (
+        "x86_64-w64-mingw32-gcc-posix",
+        ["-O2", "-static", "-Wa,-muse-unaligned-vector-move"],
+        [shutil.which("wine64") or "/usr/lib/wine/wine64"],
+    ),
 }
 
 
@@ -207,7 +212,8 @@ def processors():
         if missing:
             print(f"{name}: skipped, {missing[0]} is not installed")
             continue
-        program = build(compiler, name.replace(", ", "_").replace(" ", "_"), ["-DFUZZ_STANDALONE", *flags])
+        name_of_folder = name.replace(", ", "_").replace(" ", "_")
+        program = build(compiler, name_of_folder, ["-DFUZZ_STANDALONE", *flags], flags)
         print(f"{name}: ", end="", flush=True)
         with corpus("kernels").open() as lines:
             run([*runner, program], stdin=lines)

@@ -278,17 +278,30 @@ static void fail(const trial *t, const char *why) {
     abort();
 }
 
+/* Exactly nbytes, from the start of a cache line on; NULL if there is no memory. */
+#if defined(_WIN32)
+#include <malloc.h>
+static void *new_lines(size_t nbytes) { return _aligned_malloc(nbytes, 64); }
+static void free_lines(void *block) { _aligned_free(block); }
+#else
+static void *new_lines(size_t nbytes) {
+    void *block;
+    return posix_memalign(&block, 64, nbytes) ? NULL : block;
+}
+static void free_lines(void *block) { free(block); }
+#endif
+
 /* Packs the filter if the trial says so; NULL if there is nothing to pack, or it is out of the rung's range. */
 static void *pack_filter(const trial *t, const conv_rung *rung, const array *w) {
     if (!t->packed || !rung->packed_bytes) return NULL;
     const ptrdiff_t nbytes = rung->packed_bytes(&t->p);
-    void *packed = NULL;
-    if (nbytes <= 0 || posix_memalign(&packed, 64, (size_t)nbytes)) return NULL;
+    void *packed = nbytes > 0 ? new_lines((size_t)nbytes) : NULL;
+    if (!packed) return NULL;
     const int status = rung->pack(&t->p, w->numbers, packed, t->pack_threads);
     if (status == CONV_OK && is_supported(t)) return packed;
     if (status != CONV_OUT_OF_RANGE && is_supported(t)) fail(t, "pack refused a problem that it solves");
     if (status != CONV_UNSUPPORTED && !is_supported(t)) fail(t, "pack took a problem that it does not solve");
-    free(packed);
+    free_lines(packed);
     return NULL;
 }
 
@@ -305,7 +318,7 @@ static int run(const trial *t, int threads, const array *first, const array *sec
     void *packed = pack_filter(t, rung, second);
     const int status = rung->run(&t->p, first->numbers, second->numbers, packed,
                                  t->has_bias ? bias->numbers : NULL, t->relu, result->numbers, threads);
-    free(packed);
+    free_lines(packed);
     return status;
 }
 
