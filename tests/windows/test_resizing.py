@@ -7,7 +7,7 @@ import pytest
 
 import teachconv as tc
 from teachconv import graph as tg
-from teachconv.backends.reference import round_sum
+from teachconv.core.rounding import round_sum
 from teachconv.data.seeded import make_array
 from teachconv.graph.ops import image_ops
 from teachconv.verification.window_mistakes import limits
