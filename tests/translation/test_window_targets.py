@@ -48,7 +48,9 @@ def test_recorded_calls_in_every_framework(framework, function, monkeypatch):
         assert report.passed, f"{case}\n{report}\n{found.code}"
         assert len(report.rows) == 1
         possible += 1
-    assert possible >= (5 if function.startswith("pixel") else 8)  # TensorFlow has another order, two have none
+    assert possible >= (
+        5 if function.startswith("pixel") else 8
+    )  # TensorFlow has another order, two have none
 
 
 @pytest.mark.parametrize("to", WITH_POOLS)
