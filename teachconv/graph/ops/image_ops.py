@@ -1,4 +1,4 @@
-"""Patches, other sizes, blocks of pixels, greys: composed of other ops. TensorFlow: python/ops/image_ops_impl.py."""
+"""Patches, other sizes, blocks of pixels, greys: composed ops. TensorFlow: python/ops/image_ops_impl.py."""
 
 from __future__ import annotations
 
