@@ -33,7 +33,7 @@ import numpy as np
 import teachconv as tc
 from teachconv.backends import reference
 from teachconv.backends.blas import held
-from teachconv.backends.reference import round_sum
+from teachconv.core.rounding import round_sum
 from teachconv.data.seeded import make_array
 
 FILTERS = {9: (3, 3, 1), 27: (3, 3, 3), 288: (3, 3, 32)}  # by terms: filter_rows, filter_cols, in_channels

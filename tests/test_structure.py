@@ -57,7 +57,7 @@ SHELVES = {
     """,
     "core": """
         kinds dtypes
-        arguments
+        arguments rounding
         law
         geometry
         slabs winograd

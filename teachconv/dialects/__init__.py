@@ -13,7 +13,7 @@
 
 No framework needs to be installed. Arguments, layouts, results and errors are the framework's;
 `teachconv.trace`, `teachconv.explain`, `teachconv.diff`, `teachconv.resolve` and `teachconv.translate` take
-these functions like teachconv's own; no resize or shuffle of pixels is translated yet.
+these functions like teachconv's own.
 """
 
 from functools import partial

@@ -28,14 +28,14 @@ from ..inspection.images import image_address, png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..inspection.winograd_tile import ALGORITHMS, tile_of
 from ..quantized.calls import QuantizedCall, call_of
-from ..quantized.explaining import call_of_op, is_quantized
+from ..quantized.explaining import call_of_op, is_pool, is_quantized
+from ..quantized.schemes import Scheme
 from ..running import dispatch, nn_ops
 from ..support.errors import ArgumentError, is_one_of
 from ..windows.calls import FUNCTIONS
-from ..windows.pooling import PoolCall
 from .calls import page_call, page_function
 from .packing import image_numbers, nbytes
-from .pools import pool_of
+from .pools import PagePool, pool_of
 from .shown_part import Part, lift, lift_cell, lifted, part_of, teaching
 
 Op = Callable[..., Any]
@@ -119,13 +119,14 @@ class Document:
         self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], at: Sequence[int] | None
     ) -> None:
         self.op, self.args, self.kwargs = op, args, kwargs
-        self.pool: PoolCall | None = None
+        self.pool: PagePool | None = None
         self.quantized: QuantizedCall | None = None
-        if is_quantized(op):
+        if is_one_of(op, FUNCTIONS) or is_pool(op):
+            self.pool = pool_of(op, args, kwargs)
+            self.call = self.pool.call
+        elif is_quantized(op):
             self.quantized, self.options = call_of_op(op, args, kwargs)
             self.call = stored_call(self.quantized)
-        elif is_one_of(op, FUNCTIONS):
-            self.call, self.pool, self._pooled = pool_of(op, args, kwargs)
         else:
             self.call, self.options = nn_ops.call_of(op, args, kwargs)
             name, module = dispatch.find_backend(self.options.get("backend"), self.call.first)
@@ -143,7 +144,7 @@ class Document:
     @property
     def result(self) -> np.ndarray:
         """The call's result."""
-        return self.trace.result if self.pool is None else self._pooled
+        return self.trace.result if self.pool is None else self.pool.result
 
     @cached_property
     def trace(self) -> Trace:
@@ -172,11 +173,11 @@ class Document:
         return {
             "op": call.op.name,
             "rank": call.geometry.rank,
-            "pool": self.pool and pool_facts(self.pool, call.first.dtype),
+            "pool": self.pool and pool_facts(self.pool, self.tables, self.part),
             "quantized": self.quantized and quantized_facts(self.quantized),
             "kind": call.kind.name,
             "dtype": call.first.dtype.name,
-            "bits": 64 if self.quantized else 8 * call.first.dtype.itemsize,  # of a sum
+            "bits": 64 if is_quantized(self.op) else 8 * call.first.dtype.itemsize,  # of a sum
             "format": form and asdict(form),
             "source": source,
             "operand": operand,
@@ -251,7 +252,7 @@ class Document:
             return None
         numbers = (
             None
-            if call.kind.sums_images or call.geometry.batch > 1 or self.quantized
+            if call.kind.sums_images or call.geometry.batch > 1 or is_quantized(self.op)
             else image_numbers(image, image_nbytes)
         )
         step = max(1, -(-max(image.shape[:2]) // 160))
@@ -402,17 +403,24 @@ def channel_groups(call: Call) -> list[dict[str, Any]]:
     ]
 
 
-def pool_facts(pool: PoolCall, dtype: np.dtype[Any]) -> dict[str, Any]:
-    """Return what the page has to know of a pool beside its windows."""
+def pool_facts(drawn: PagePool, tables: Tables, part: Part) -> dict[str, Any]:
+    """Return what the page has to know of a pool beside its windows; of a scheme's average its steps, too."""
+    pool, call, dtype = drawn.pool, drawn.call, drawn.call.first.dtype
     begins = (
         [] if pool.start is None else [max(pool.start, lowest(dtype)) if is_integer(dtype) else pool.start]
     )
+    side, canonical = SIDES[call.kind.result], [call.from_caller(numbers) for _, numbers in drawn.steps]
+    steps = [
+        [what, tables.array(side, numbers, part, what)]
+        for (what, _), numbers in zip(drawn.steps, canonical, strict=True)
+    ]
     return {
         "reduce": pool.reduce,
         "counted": pool.divisor == "padded",
         "over": pool.divisor if isinstance(pool.divisor, int) else None,
         "start": next(iter(number_list(np.array(begins, dtype))), None),
-    }
+        "steps": steps or None,
+    } | (runtime_of(drawn.scheme) if drawn.scheme else {})
 
 
 def resolver_of(op: Op) -> Callable[..., Call]:
@@ -429,14 +437,17 @@ def stored_call(quantized: QuantizedCall) -> Call:
     return replace(call, first=first, second=second, bias=bias if np.any(bias) else None)
 
 
+def runtime_of(law: Scheme) -> dict[str, str]:
+    """Return the name of a scheme and whose it is, as a sentence begins with it."""
+    return {"scheme": law.name, "runtime": law.runtime[0].upper() + law.runtime[1:]}
+
+
 def quantized_facts(quantized: QuantizedCall) -> dict[str, Any]:
     """Return what the page has to know of a quantized call beside its stored integers and its geometry."""
     law, rescaling = quantized.scheme, vars(quantized.rescaling).items()
     x_zero, w_zero = quantized.zeros
     planes = np.broadcast_to(w_zero, quantized.call.second.shape)[(0,) * quantized.call.geometry.rank]
-    return {
-        "scheme": law.name,
-        "runtime": law.runtime[0].upper() + law.runtime[1:],
+    return runtime_of(law) | {
         "rule": law.rescale.__name__,
         "zeros": [int(x_zero), planes.astype(int).tolist() if np.ptp(w_zero) else int(np.ravel(w_zero)[0])],
         "y_zero_point": quantized.y_zero_point,

@@ -14,6 +14,7 @@ import numpy as np
 from ..core.arguments import axis_order, first_of, integer, refuse_masked
 from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
+from ..quantized.explaining import is_quantized
 from ..running import dispatch, nn_ops
 from ..support.devices import call_on_host, to_host
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, printable, words_of
@@ -179,7 +180,7 @@ class Explorer:
         """Return the page of a document of `data`; ``shared`` as of `page.page`."""
         document, overview = self._document, data["call"]["overview"]
         whole = overview is not None and overview["numbers"] is not None and self._other is None
-        words = {"whole": whole, "shared": shared, "quantized": document.quantized is not None}
+        words = {"whole": whole, "shared": shared, "quantized": is_quantized(self.op)}
         return page(self.title or document.call.op.name, dumps(data), self._still, document.function, **words)
 
     def _repr_html_(self) -> str:

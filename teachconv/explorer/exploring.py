@@ -27,8 +27,8 @@ def explore(
     For a model and its input, it shows the whole network: what each cell reads, and what led to the answer.
 
     Args:
-        op: an op of teachconv over one axis, two or three, a dialect's function, a convolution of
-            `teachconv.quantized`, or a max or average pool; or a model, as of `teachconv.compare`:
+        op: an op of teachconv over one axis, two or three, a dialect's function, a convolution or a
+            pool of `teachconv.quantized`, or a max or average pool; or a model, as of `teachconv.compare`:
             ``explore(model, x)``, with a batch of one. For a call, the page draws in NHWC for every dialect,
             a sequence as a row, a volume slice by slice; its variants keep the call's padding as numbers, and
             a pool has none.

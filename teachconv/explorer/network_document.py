@@ -264,9 +264,10 @@ def _pool(layer: Layer, shape: list[int]) -> dict[str, Any] | None:
     assert layer.op is not None
     if layer.pads and layer.op_type == "average pool":
         return None
-    call, pool, _ = pool_of(layer.op, (layer.around(layer.inputs[0]),), dict(layer.arguments))
+    drawn = pool_of(layer.op, (layer.around(layer.inputs[0]),), dict(layer.arguments))
+    pool = drawn.pool
     axes = _axes(pool.spatial, _spatial(layer))
-    if shape != [*(axis.in_size for axis in axes), call.geometry.in_channels]:
+    if shape != [*(axis.in_size for axis in axes), drawn.call.geometry.in_channels]:
         return None
     divisor = pool.divisor if pool.reduce == "average" else None
     filled = layer.filled if layer.pads and np.isfinite(layer.filled) else None

@@ -12,6 +12,9 @@ import numpy as np
 from ..core.calls import Call
 from ..core.geometry import ConvGeometry
 from ..core.kinds import OPS, layout_of
+from ..quantized.calls import QuantizedPool
+from ..quantized.explaining import is_pool, pool_of_op
+from ..quantized.schemes import Scheme
 from ..support.errors import ArgumentError
 from ..windows.calls import bound_call
 from ..windows.pooling import PoolCall
@@ -47,20 +50,38 @@ class _PoolCells:
         return self.shapes[role]
 
 
-def pool_of(
-    op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Call, PoolCall, np.ndarray]:
-    """Return a pool as the convolution that has its windows, its own call, and its result.
+@dataclass(frozen=True)
+class PagePool:
+    """A pool as a page draws it.
+
+    Attributes:
+        call: the convolution that has its windows.
+        pool: its own call.
+        result: its result.
+        scheme: whose rounding, if it is quantized.
+        steps: (what is done, the numbers of all windows after it), up to the result, of a quantized average.
+    """
+
+    call: Call
+    pool: PoolCall
+    result: np.ndarray
+    scheme: Scheme | None = None
+    steps: tuple[tuple[str, np.ndarray], ...] = ()
+
+
+def pool_of(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> PagePool:
+    """Return a pool as a page draws it.
 
     Args:
-        op: a function of windows.
+        op: a function of windows, or a pool of `teachconv.quantized`.
         args: its arguments.
         kwargs: those given by name.
 
     Raises:
         ValueError: if it is not a pool over one, two or three axes.
     """
-    pool, x = bound_call(op, args, kwargs)
+    made, x = (pool_of_op if is_pool(op) else bound_call)(op, args, kwargs)
+    pool = made.pool if isinstance(made, QuantizedPool) else made
     rank = len(pool.spatial) if isinstance(pool, PoolCall) else 0
     if not 1 <= rank <= 3 or {*pool.layout} - {*"NDHWC"}:
         raise ArgumentError(
@@ -83,7 +104,10 @@ def pool_of(
         ConvGeometry(len(first), pool.spatial, channels, channels, channels),
         pool.output_shape,
         letters,
-        title=pool.function,
+        title=made.function,
         names=_PoolCells(pool.layout, shapes),
     )
-    return call, pool, pool(x)
+    if not isinstance(made, QuantizedPool):
+        return PagePool(call, pool, pool(x))
+    steps = tuple(made.steps(x))
+    return PagePool(call, pool, steps[-1][1], made.scheme, steps if pool.reduce == "average" else ())

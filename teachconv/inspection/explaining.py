@@ -16,11 +16,12 @@ from itertools import islice
 from threading import Lock
 from typing import Any
 
-from ..backends.reference import exact_product, round_sum, sum_of_cell
+from ..backends.reference import exact_product, sum_of_cell
 from ..core.arguments import cell_inside, listed
 from ..core.calls import Call
 from ..core.dtypes import is_integer
 from ..core.kinds import Cell
+from ..core.rounding import round_sum
 from ..core.taps import Product, products_of
 from ..quantized.explaining import explain as explain_quantized
 from ..quantized.explaining import is_quantized

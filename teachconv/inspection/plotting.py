@@ -92,7 +92,7 @@ def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) 
         The picture. Large planes are cut to the surroundings of the window.
 
     Raises:
-        ValueError: for a pool.
+        ValueError: for a pool, or a quantized call.
         IndexError, TypeError: as from `teachconv.explain`.
 
     >>> import numpy as np, teachconv as tc
@@ -102,7 +102,9 @@ def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) 
     """
     explained = op if isinstance(op, Explanation) else explain(op, *args, at=at or (0, 0, 0, 0), **kwargs)
     if not isinstance(explained, Explanation):
-        raise ArgumentError(f"window draws a convolution; {op.__name__} is not one: explore draws pools")
+        raise ArgumentError(
+            f"window draws convolutions, not {nn_ops.name_of(op)}: tc.explore draws pools and quantized calls"
+        )
     return cell_picture(explained)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from importlib import import_module
 from itertools import zip_longest
 from math import prod
 from typing import Any, ParamSpec
@@ -19,9 +18,11 @@ import numpy as np
 from ..core.dtypes import to_dtype
 from ..core.kinds import kind_of
 from ..core.winograd import FORMS, products
+from ..quantized.explaining import call_of_op, is_pool, is_quantized, pool_of_op
 from ..running import nn_ops
 from ..support import record, tables
 from ..support.errors import brief, is_one_of
+from ..windows.calls import FUNCTIONS, bound_call
 from . import marks
 
 P = ParamSpec("P")
@@ -36,8 +37,8 @@ class Trace(tables.Report):
         result: the result of the call.
         stages: the steps in order of their start, each with ``name``, ``file``, ``line``, ``shapes``,
             ``dtypes``, ``nbytes``, ``seconds``, ``note`` and ``depth``.
-        backend: the backend that ran.
-        algorithm: the algorithm that ran.
+        backend: the backend that ran; "" of a function of windows, which NumPy computes.
+        algorithm: the algorithm that ran; "" likewise.
         seconds: the wall-clock time of the whole call, with the recording, but without ``loading``.
         loading: seconds spent on code that this call was the first to use in the process, such as a
             backend's module; the stages whose name begins with "load" say what.
@@ -53,8 +54,9 @@ class Trace(tables.Report):
 
     def _headline(self) -> str:
         loading = f" (and {tables.duration(self.loading)} of loading)" if self.loading else ""
+        by = f"on backend {self.backend}, algorithm {self.algorithm}" if self.backend else "in NumPy"
         return (
-            f"{self.op} on backend {self.backend}, algorithm {self.algorithm}: "
+            f"{self.op} {by}: "
             f"{tables.duration(self.seconds)} in {tables.count(len(self.stages), 'stage')}{loading}"
         )
 
@@ -92,7 +94,6 @@ class Trace(tables.Report):
 
 _WIDTH = 100  # characters of a line
 _ANY_WIDTH = 10_000
-_QUANTIZED = "teachconv.quantized"  # not imported here: a trace would then load the reference unasked
 
 
 def beside(*blocks: Sequence[str]) -> list[str]:
@@ -115,7 +116,8 @@ def trace(op: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Trace:
     Nothing runs twice and nothing is simulated: the stages are those of this call.
 
     Args:
-        op: any op of teachconv, or a convolution of `teachconv.quantized`.
+        op: any op of teachconv, a convolution or a pool of `teachconv.quantized`, or a function of windows,
+            such as `teachconv.max_pool`.
         *args: the op's positional arguments.
         **kwargs: the op's keyword arguments.
 
@@ -134,9 +136,10 @@ def trace(op: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Trace:
     >>> t.stages[-2].shapes["patches"]                         # [groups, places, taps]
     (1, 16, 9)
     """
-    if getattr(op, "__module__", "") == _QUANTIZED:
-        explaining = import_module(f"{_QUANTIZED}.explaining")
-        explaining.call_of_op(op, args, kwargs)  # raises, before a stage is recorded
+    if is_quantized(op):
+        (pool_of_op if is_pool(op) else call_of_op)(op, args, kwargs)  # raises, before a stage is recorded
+    elif is_one_of(op, FUNCTIONS):
+        bound_call(op, args, kwargs)
     elif not is_one_of(op, nn_ops.RESOLVERS):
         nn_ops.call_of(op, args, kwargs)  # raises, and says which ops there are
     nn_ops.bind(op, args, kwargs)  # raises, and says which argument was meant

@@ -188,7 +188,11 @@ def record_onnx(
     inferred = onnx.shape_inference.infer_shapes(whole).graph.value_info
     known = {info.name: info for info in (*inferred, *graph.output)}
     values, error, nodes, ends = values | feeds, "", list(graph.node), [info.name for info in graph.output]
-    real = [node for node in graph.node for _ in _recorded(node)]
+    seen = {*feeds}  # what is computed from the input; not from its sizes alone
+    for node in graph.node:
+        takes = seen & {*node.input} or any(item.type == item.GRAPH for item in node.attribute)
+        seen |= {*node.output} if takes and node.op_type not in ("Shape", "Size") else set()
+    real = [node for node in graph.node for name in _recorded(node) if name in seen]
     own: dict[str, str] = {}  # by the name of what is computed, that of the result
     for number, array in {**(instead or {}), **(added or {})}.items():
         node, name = real[number], real[number].output[0]
@@ -219,7 +223,8 @@ def record_onnx(
             settings = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
             found = [values.get(name) for name in node.input]
             failed = error if node is nodes[min(count, len(nodes) - 1)] else ""
-            for output in [name for name in _recorded(node) if name not in own.values()]:
+            names = [name for name in _recorded(node) if failed or name in seen or name in own]
+            for output in [name for name in names if name not in own.values()]:
                 name = node.name or own.get(node.output[0], node.output[0])
                 entry = calls.entry(name, node.op_type, found, settings)
                 entry |= {"computed": calls.keep(values.get(output))} if output in own else {}
@@ -284,6 +289,10 @@ def record_tflite(
             operator.outputs = operators[-1].inputs
             operator.builtinOptions.fusedActivationFunction = 0
             graph.tensors.append(before)
+    ends = list(graph.outputs)
+    for signature in whole.signatureDefs or []:  # the converter shuffles the outputs, and numbers their names
+        numbered = sorted(signature.outputs, key=lambda output: (len(output.name), output.name))
+        ends = [output.tensorIndex for output in numbered]
     seen, recorded = {graph.inputs[0]}, list[tuple[str, list[Any]]]()
     for operator in operators:
         code = whole.operatorCodes[operator.opcodeIndex]
@@ -354,7 +363,7 @@ def record_tflite(
             entry = calls.entry(name, word, arrays, said)
             entry |= {"computed": calls.keep(runner.get_tensor(own[at]))} if at in own else {}
             calls.add(entry, runner.get_tensor(at))
-        calls.returned = [*map(runner.get_tensor, graph.outputs)]
+        calls.returned = [*map(runner.get_tensor, ends)]
     return calls.made
 
 

@@ -432,8 +432,12 @@ class QuantizedPool:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Return the result."""
-        *_, (_, result) = self.steps(x)
-        return np.asarray(result)
+        with record.stage("compute") as stage:
+            stage.at(self.scheme.average if self.pool.reduce == "average" else fold)
+            steps = list(self.steps(x))
+            stage.arrays(x=x, result=steps[-1][1])
+            stage.say("{}", "; ".join(what for what, _ in steps))
+        return np.asarray(steps[-1][1])
 
     def explain(self, x: np.ndarray, cell: tuple[int, ...]) -> CellExplanation:
         """Return the cells of the window of a cell of the result, and each step to its integer."""
@@ -458,9 +462,11 @@ def pool_call_of(
 ) -> tuple[QuantizedPool, np.ndarray]:
     """Return a pool with these arguments, which are those of its public function, checked, and its array."""
     law, array = scheme_of(scheme), as_stored(x, "x", None, "[batch, *sizes, channels]")
-    pool = FUNCTIONS[{"max_pool": max_pool, "avg_pool": avg_pool}[op]][0](
-        array.shape, ksize, strides, padding, data_format
-    )
+    resolver = FUNCTIONS[{"max_pool": max_pool, "avg_pool": avg_pool}[op]][0]
+    with record.stage("resolve geometry") as stage:
+        stage.at(resolver)
+        pool = resolver(array.shape, ksize, strides, padding, data_format)
+        stage.say("{}", pool)
     if array.dtype.name not in (legal := [one for one, _ in law.types]):
         raise ArgumentTypeError(
             f"x must be {listed(dict.fromkeys(legal), 'or')} for {law}; got {array.dtype}"

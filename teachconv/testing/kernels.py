@@ -302,7 +302,8 @@ def _meanings(function: Any, kind: Kind, quantized: bool) -> dict[str, str]:
             legal = "; ".join(words.replace(" ", ", ") for words in known.values())
             raise ArgumentError(
                 f"parameter {brief(parameter.name)} of {name_of(function)} has no known name: call it one of "
-                f"{legal}; or wrap the function in a lambda of such names"
+                f"{legal}; or wrap the function in a lambda of such names (of a pool, "
+                "tc.diff(tc.max_pool, x, ..., against=result) judges its result)"
             )
     if kind.scatters and "output" not in found.values():  # a transposed convolution: dy is its input
         found = {name: "output" if meaning == "input" else meaning for name, meaning in found.items()}

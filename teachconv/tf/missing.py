@@ -31,7 +31,6 @@ _INSTEAD = {
     **dict.fromkeys(("selu", "gelu"), "tf.nn.elu"),
     **dict.fromkeys(("reverse", "roll"), "slices, such as x[:, ::-1]"),
     **dict.fromkeys(("eye", "linspace"), "tf.constant of NumPy's array"),
-    **dict.fromkeys(("depth_to_space", "space_to_depth"), "tf.reshape and tf.transpose"),
     **dict.fromkeys(("local_response_normalization", "lrn"), "tf.nn.l2_normalize"),
     **dict.fromkeys(("atan2", "cos", "sin"), "NumPy's function, for values that are fed"),
     "norm": "tf.sqrt(tf.reduce_sum(tf.square(x)))",

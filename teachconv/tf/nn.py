@@ -13,6 +13,7 @@ from ..core.kinds import layout_of
 from ..graph.framework.eager_tensor import static_shape
 from ..graph.ops import gen_nn_ops, nn_ops
 from ..graph.ops.array_ops import gather
+from ..graph.ops.image_ops import depth_to_space, space_to_depth
 from ..graph.ops.math_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import (
     batch_normalization,
@@ -56,6 +57,7 @@ __all__ = [
     "conv3d_transpose",
     "conv_transpose",
     "convolution",
+    "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
     "depthwise_conv2d_backprop_input",
@@ -78,6 +80,7 @@ __all__ = [
     "softmax",
     "softmax_cross_entropy_with_logits",
     "softplus",
+    "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
     "tanh",
 ]

@@ -323,10 +323,11 @@ def _tensor_lines(target: TargetCall) -> list[str]:
 
 def onnx_section(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call onnxruntime."""
-    feeds = ", ".join([f'"{name.upper()}": {name}' for name in target.arrays])
+    feeds = ", ".join([f'"{name.upper()}": {name}' for name in target.arrays if name])
+    inputs = "list(feeds)" if all(target.arrays) else str([name.upper() for name in target.arrays])
     return [
         f"feeds = {{{feeds}}}",
-        *_call(target, "node = helper.make_node(", f'"{target.name}", list(feeds), ["Y"]', ")"),
+        *_call(target, "node = helper.make_node(", f'"{target.name}", {inputs}, ["Y"]', ")"),
         "kinds = {name: helper.np_dtype_to_tensor_dtype(a.dtype) for name, a in feeds.items()}",
         "inputs = [helper.make_tensor_value_info(name, kinds[name], a.shape) for name, a in feeds.items()]",
         'outputs = [helper.make_tensor_value_info("Y", kinds["X"], None)]',

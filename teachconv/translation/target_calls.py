@@ -60,6 +60,10 @@ class Target:
         ceils: whether its pool has ceil_mode and count_include_pad.
         pad: the function of padding, its name, its arguments for the sides and for the number, what makes the
             sides of pairs, and its words for modes that NumPy calls something else.
+        resize: the function of a resize, its name, its layout, its arguments for factors and for sizes, and
+            the words of each way to read the cells. {own} in a layout and {linear} stand for the axes.
+        shuffles: for each shuffle of pixels whether it makes channels, its function, its name, its argument
+            for the size of a block, its other words, and its layout.
         norm: the function of batch normalisation, its name, its argument for eps, its arrays and its layout.
         no_norm: why it has no batch normalisation.
         no_window_of_one: why a window of one cell cannot be run.
@@ -87,6 +91,8 @@ class Target:
     pool_words: tuple[str, ...] = ()
     ceils: bool = False
     pad: tuple[Any, ...] = ()
+    resize: tuple[Any, ...] = ()
+    shuffles: tuple[tuple[Any, ...], ...] = ()
     norm: tuple[Any, ...] = ()
     no_norm: str = ""
     no_window_of_one: str = ""

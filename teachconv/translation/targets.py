@@ -15,7 +15,7 @@ from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import FUNCTIONS, ConvCall
 from ..running import nn_ops
 from ..support.errors import ArgumentError, brief, check_word, suggestion
-from ..windows import normalization, padding
+from ..windows import normalization, padding, resizing
 from ..windows.calls import FUNCTIONS as WINDOWS
 from . import forward, transposed, window_targets
 from .source_text import onnx_section, scipy_section
@@ -49,6 +49,17 @@ TARGETS: dict[Any, Target] = {
                 "constant_values",
                 list,
                 {mode: mode.upper() for mode in padding.RULES},
+            ),
+            resize=(
+                resizing.resize,
+                "tf.image.resize",
+                "NHWC",
+                ("size",),
+                ({"method": "bilinear"}, {"method": "nearest"}),
+            ),
+            shuffles=(
+                (False, resizing.depth_to_space, "tf.nn.depth_to_space", "block_size", {}, "NHWC"),
+                (True, resizing.space_to_depth, "tf.nn.space_to_depth", "block_size", {}, "NHWC"),
             ),
             norm=(
                 normalization.batch_normalization,
@@ -93,6 +104,22 @@ TARGETS: dict[Any, Target] = {
                 "value",
                 torch_order,
                 {"edge": "replicate", "wrap": "circular"},
+            ),
+            resize=(
+                torch.interpolate,
+                "F.interpolate",
+                "NC{own}",
+                ("scale_factor", "size"),
+                (
+                    {"mode": "nearest"},
+                    {"mode": "nearest-exact"},
+                    {"mode": "{linear}"},
+                    {"mode": "{linear}", "align_corners": True},
+                ),
+            ),
+            shuffles=(
+                (False, torch.pixel_shuffle, "F.pixel_shuffle", "upscale_factor", {}, "NCHW"),
+                (True, torch.pixel_unshuffle, "F.pixel_unshuffle", "downscale_factor", {}, "NCHW"),
             ),
             norm=(
                 torch.batch_norm,
@@ -169,6 +196,25 @@ TARGETS: dict[Any, Target] = {
             pool_words=("", "SAME_UPPER", "SAME_LOWER"),
             ceils=True,
             pad=(onnx.pad, "Pad", "pads", "constant_value", begins_then_ends, {}),
+            resize=(
+                onnx.resize,
+                "Resize",
+                "NC{own}",
+                ("scales", "sizes"),
+                tuple(
+                    {"mode": mode, "coordinate_transformation_mode": place, "axes": "{axes}"} | words
+                    for place in resizing.SHIFTS
+                    for mode, words in (
+                        ("linear", {}),
+                        *(("nearest", {"nearest_mode": reads}) for reads in resizing.NEAREST),
+                    )
+                ),
+            ),
+            shuffles=(
+                (False, onnx.depth_to_space, "DepthToSpace", "blocksize", {"mode": "DCR"}, "NCHW"),
+                (False, onnx.depth_to_space, "DepthToSpace", "blocksize", {"mode": "CRD"}, "NCHW"),
+                (True, onnx.space_to_depth, "SpaceToDepth", "blocksize", {}, "NCHW"),
+            ),
             norm=(
                 onnx.batch_normalization,
                 "BatchNormalization",
@@ -205,6 +251,16 @@ TARGETS: dict[Any, Target] = {
             pool=window_targets.keras_pool,
             pool_words=("same", ""),
             pad=(keras.pad, "keras.ops.pad", "pad_width", "constant_values", list, {}),
+            resize=(
+                keras.resize,
+                "keras.ops.image.resize",
+                "NHWC",
+                ("size",),
+                tuple(
+                    {"interpolation": word, "data_format": "channels_last"}
+                    for word in ("bilinear", "nearest")
+                ),
+            ),
             norm=(
                 keras.batch_normalization,
                 "keras.ops.batch_normalization",

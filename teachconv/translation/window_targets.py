@@ -1,4 +1,4 @@
-"""How each framework expresses a pool, padding or batch normalisation, or why it cannot.
+"""How each framework expresses a pool, padding, batch normalisation or a resize, or why it cannot.
 
 This module contains no framework's rules: the dialect's own function resolves each candidate call, which is
 accepted if it resolves to the wanted call. If none does, the reason is the dialect's refusal.
@@ -23,11 +23,14 @@ from ..windows.calls import FUNCTIONS, bound_shapes
 from ..windows.normalization import BatchNormCall
 from ..windows.padding import PadCall
 from ..windows.pooling import PoolCall
+from ..windows.resizing import ResizeCall, ShuffleCall
 from ..windows.walking import counts, whole
 from .sizes import LONGEST
 from .source_text import call_lines, folded, transposed
 from .target_calls import Code, Target, TargetCall, dilations_of, explicit, some, without_none
 
+_RESIZES = 3  # how many larger sizes of a resize are tried
+_LINEAR = "linear", "bilinear", "trilinear"  # the word for one axis, for two, for three
 _CHANNELS = ("mean", "variance", "gamma", "beta")  # the rows of BatchNormCall.channels
 
 
@@ -44,7 +47,6 @@ def window_target(
     """
     problems = (
         "" if to.pool else f"{to.title} is a target of convolutions only",
-        "" if type(call) in _WAYS else f"{call.function} is not translated yet; resolve says where it reads",
         "where the maxima are is a result of its own: leave the indices out"
         * bool(getattr(call, "places", ())),
         to.no_window_of_one * (getattr(call, "terms", 2) == 1),
@@ -55,12 +57,14 @@ def window_target(
     for why in filter(None, problems):
         return TargetCall(why_not=why)
     stride = max((axis.stride for axis in getattr(call, "spatial", ())), default=0)
+    stride = _RESIZES if isinstance(call, ResizeCall) else stride
     sizes = [
         [n + more * (letter in "DHW") for n, letter in zip(call.input_shape, call.layout, strict=True)]
         for more in range(1, (stride if stride < LONGEST else 0) + 1)
     ]
     larger = (bound_shapes(function, (), arguments | {FUNCTIONS[function][1]: shape})[0] for shape in sizes)
     family, found = [*map(regular, (call, *larger))], None
+    why = f"{to.title} has no function here that does this to an array {call.layout}"
     for way in _WAYS[type(call)](family[0], to):
         way = replace(way, target=to)
         first, *others = (_fitting(way, member) for member in family)
@@ -106,9 +110,24 @@ def _fitting(way: TargetCall, call: Any) -> TargetCall | str:
         return _as_pool(
             way, replace(call, axes=tuple(call.axes[axis] for axis in order), layout=way.layout), made, pads
         )
+    if isinstance(call, ResizeCall) and not _reads_alike(call, made, order):
+        return f"no call of {way.name} reads the same cells with the same weights"
+    if isinstance(call, ShuffleCall):
+        numbers = np.arange(prod(call.input_shape)).reshape(call.input_shape)
+        if not np.array_equal(call(numbers).transpose(order), made(numbers.transpose(order))):
+            return f"{way.name} numbers the channels of a block in another order: {made.rule}"
     if isinstance(call, PadCall) and made.sources != tuple(call.sources[axis] for axis in order):
         return f"{way.name} reads other cells for these sides"
     return way
+
+
+def _reads_alike(call: ResizeCall, made: ResizeCall, order: list[int]) -> bool:
+    """Return whether two resizes read the same cells with the same weights; ``order`` is that of the axes."""
+    return made.output_shape == tuple(call.output_shape[axis] for axis in order) and all(
+        call.along(axis, out) == made.along(number, out)
+        for number, axis in enumerate(order)
+        for out in range(call.output_shape[axis])
+    )
 
 
 def _as_pool(way: TargetCall, call: PoolCall, made: PoolCall, pads: Pads) -> TargetCall | str:
@@ -279,6 +298,31 @@ def _pad_ways(call: PadCall, to: Target) -> Iterator[TargetCall]:
     yield _of_one_array((function, name, words, layout))
 
 
+def _resize_ways(call: ResizeCall, to: Target) -> Iterator[TargetCall]:
+    """Yield the candidates for a resize: with factors, which hold for all sizes, and then with sizes."""
+    if not to.resize:
+        return
+    function, name, layout, arguments, ways = to.resize
+    own = "".join(letter for letter in call.layout if letter not in "NC")
+    layout = layout.format(own=own)
+    if sorted(layout) != sorted(call.layout):
+        return
+    axes = [axis for axis, letter in enumerate(layout) if letter in own]
+    meant = {"{linear}": dict(enumerate(_LINEAR, 1)).get(len(own)), "{axes}": axes}
+    for argument, words in product(arguments, ways):
+        values = [float(n) for n in call.scales] if argument.startswith("scale") else call.output_shape
+        numbers = [values[call.layout.index(letter)] for letter in own]
+        words = {word: meant.get(value, value) for word, value in words.items()}
+        yield _of_one_array((function, name, {argument: numbers} | words, layout))
+
+
+def _shuffle_ways(call: ShuffleCall, to: Target) -> Iterator[TargetCall]:
+    """Yield the candidates for a shuffle of pixels."""
+    for to_depth, function, name, argument, words, layout in to.shuffles:
+        if to_depth == call.to_depth and sorted(layout) == sorted(call.layout):
+            yield _of_one_array((function, name, {argument: call.block} | words, layout))
+
+
 def _norm_ways(call: BatchNormCall, to: Target) -> Iterator[TargetCall]:
     """Yield the candidate for batch normalisation, which is one formula in all frameworks."""
     others = call.layout.replace("C", "")
@@ -292,17 +336,30 @@ _WAYS: dict[type, Callable[[Any, Target], Iterator[TargetCall]]] = {
     PoolCall: _pool_ways,
     PadCall: _pad_ways,
     BatchNormCall: _norm_ways,
+    ResizeCall: _resize_ways,
+    ShuffleCall: _shuffle_ways,
 }
 
 # ---------------------------------------------------------------------------------------------
 # As text
 # ---------------------------------------------------------------------------------------------
 
-_NAMES = {PoolCall: "pool(x)", PadCall: "pad(x)", BatchNormCall: f"normalise(x, {', '.join(_CHANNELS)})"}
+_NAMES = {
+    PoolCall: "pool(x)",
+    PadCall: "pad(x)",
+    BatchNormCall: f"normalise(x, {', '.join(_CHANNELS)})",
+    ResizeCall: "resize(x)",
+    ShuffleCall: "shuffle(x)",
+}
+# arguments of a node that are inputs, with their types
+_INPUTS = {
+    "Pad": {"pads": "np.int64", "constant_value": "x.dtype"},
+    "Resize": {"roi": "", "scales": "np.float32", "sizes": "np.int64"},
+}
 
 
 def write_window(call: Any, way: TargetCall) -> str:
-    """Return the source text of ``pool(x)``, ``pad(x)`` or ``normalise(x, mean, variance, gamma, beta)``."""
+    """Return the source text of ``pool(x)``, or of another function of x."""
     words = {
         name: Code(
             f"jax.lax.{value}"
@@ -311,11 +368,14 @@ def write_window(call: Any, way: TargetCall) -> str:
         )
         for name, value in way.arguments.items()
     }
-    inputs = {"pads": "np.int64", "constant_value": "x.dtype"} if way.name == "Pad" else {}  # of the node
+    inputs = _INPUTS.get(way.name, {})
     lines = [
         f"{name} = np.array({words.pop(name)}, {kind})" for name, kind in inputs.items() if name in words
     ]
-    arrays = (*way.arrays, *(name for name in inputs if name in way.arguments))
+    names = [name * (name in way.arguments) for name in inputs]  # "" for an input that is left out
+    while names and not names[-1]:
+        names.pop()
+    arrays = (*way.arrays, *names)
     lines += call_lines(call, replace(way, arguments=words, arrays=arrays))
     imports = ["import numpy as np", *way.target.imports]
     return "\n".join([*imports, "", "", *_function(call, way, lines), ""])

@@ -99,7 +99,7 @@ DIAGNOSES: tuple[Known, ...] = (
           quantized_mistakes.zero_padding, _INT8,
           "quantized.conv2d(bordered(xq), wq, bq, **facts)", _QUANTIZED,
           ("quantized",)),
-    Known("zero_point", "a zero point is ignored, or has the other sign", "input",
+    Known("zero_point", "a zero point is ignored, has the other sign, or is taken off in 8 bits", "input",
           quantized_mistakes.zero_points, _INT8,
           "quantized.conv2d(xq, wq, bq, padding='SAME', **facts | {'x_zero_point': 0})", _QUANTIZED,
           ("quantized",)),

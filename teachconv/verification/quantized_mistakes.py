@@ -71,6 +71,12 @@ def other_bytes(stored: Any) -> Any:
 _ZERO_POINTS: dict[str, Way] = {
     "the zero point of {} is ignored": lambda stored, zero: stored,
     "the zero point of {} is added and not taken off": lambda stored, zero: stored + zero,
+    "{} less its zero point is kept in 8 bits, and saturates": (
+        lambda stored, zero: np.clip(stored - zero, -128, 127)
+    ),
+    "{} less its zero point is kept in 8 bits, and wraps around": (
+        lambda stored, zero: (stored - zero + 128) % 256 - 128
+    ),
 }
 _MOVED: dict[str, Way] = {
     "{} is moved by -128, as from uint8 to int8, and its zero point is not": (
@@ -103,7 +109,7 @@ def _misread(ways: Mapping[str, Way], q: Any, call: Call) -> Changes:
 
 @made
 def zero_points(q: Any, call: Call) -> Changes:
-    """The zero point of x, w or y ignored, or with the other sign."""
+    """The zero point of x, w or y ignored, with the other sign, or taken off in 8 bits."""
     return _misread(_ZERO_POINTS, q, call) | {
         "the zero point of y is ignored": {"y_zero_point": 0},
         "the zero point of y is taken off and not added": {"y_zero_point": -q.y_zero_point},
@@ -203,9 +209,10 @@ def scale_axes(q: Any, call: Call) -> Changes:
 
 @made
 def shifts(q: Any, call: Call) -> Changes:
-    """The shift of the multiplier ignored, off by one, or to the other side."""
+    """The shift of the multiplier ignored, off by one, to the other side, or one for all channels."""
     r = q.rescaling
     others = {"ignored": 0 * r.shift, "one less": r.shift - 1, "one more": r.shift + 1, "negated": -r.shift}
+    others["that of the first channel, for all"] = np.full_like(r.shift, r.shift[0])
     return {
         f"the shift of the multiplier is {words}": {
             "rescaling": replace(

@@ -16,7 +16,7 @@ import numpy as np
 from ..core.arguments import Shape, as_array, converted, shape_of
 from ..core.dtypes import is_integer
 from ..running import nn_ops
-from ..support import tables
+from ..support import record, tables
 from ..support.devices import is_on_device, override_of, to_host
 from ..support.errors import ArgumentError, ArgumentTypeError
 
@@ -52,7 +52,15 @@ def run_window(function: Callable[..., Any], **arguments: Any) -> Any:
     if (override := override_of(arguments[name])) is not None:
         return override(function, arguments)
     x = as_array(arguments[name], name, ranks, axes)
-    return resolver(**arguments | {name: x.shape})(x)
+    with record.stage("resolve geometry") as stage:
+        stage.at(resolver)
+        call = resolver(**arguments | {name: x.shape})
+        stage.say("{}", call)
+    with record.stage("compute") as stage:
+        stage.at(type(call).__call__)
+        result = call(x)
+        stage.arrays(x=x, result=result[0] if isinstance(result, tuple) else result)
+    return result
 
 
 def bound_call(

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.reference import round_sum
 from ..core.dtypes import float_format, is_integer
 from ..core.law import AxisGeometry
+from ..core.rounding import round_sum
 from ..core.taps import each_tap
 from ..support.memory import check_memory
 

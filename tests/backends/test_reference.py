@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import reference
-from teachconv.backends.reference import round_sum
 from teachconv.core.dtypes import float_format, to_dtype
 from teachconv.core.geometry import conv2d_geometry
+from teachconv.core.rounding import round_sum
 from teachconv.data.seeded import make_array
 from teachconv.running import dispatch
 from teachconv.verification.cases import find_cases

@@ -31,7 +31,7 @@ const cells = (text, most) => {
   return all.filter((_, i) => i % every === 0).map((cell) => {
     const { list, steps, total } = view.taps(cell);
     const taps = list.map((tap) => [tap.outside ? "0" : plain(tap.value), plain(tap.weight), plain(tap.running)]);
-    return { cell, taps, value: plain(view.value(cell)), total: plain(total), painted: view.painted(cell), steps: steps.map(([what, number]) => [what, plain(number)]) };
+    return { cell, taps, value: plain(view.value(cell)), total: plain(total), painted: view.painted(cell), steps: steps?.map(([what, number]) => [what, plain(number)]) };
   });
 };
 const variants = (text) => {
@@ -84,6 +84,25 @@ def test_the_page_has_the_steps_of_explain_in_every_cell(page, scheme):
             assert taps == [[tap.x_less, tap.w_less, tap.running_sum] for tap in found.taps]
             seen += 1
     assert seen > 100
+
+
+@needs_node
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_page_has_the_steps_of_explain_in_the_windows_of_pools(page, scheme):
+    for seed in range(8):
+        for name in ("avg_pool", "max_pool"):
+            given, op = drawn.pool(seed, like(scheme), name), getattr(tc.quantized, name)
+            if name == "avg_pool":
+                given["scheme"] = scheme
+            y = op(**given)
+            for shown in page("cells", text_of(op, **given), 12):
+                cell = tuple(shown["cell"])
+                found = tc.explain(op, at=cell, **given)
+                assert int(shown["value"]) == int(shown["total"]) == y[cell] == found.value
+                steps = shown.get("steps") or [["maximum", shown["total"]]]
+                assert [what for what, _ in steps] == [what for what, _ in found.steps]
+                for (_, ours), (_, theirs) in zip(steps, found.steps, strict=True):
+                    assert float(ours) in (float(theirs), float(str(theirs))), (seed, cell)
 
 
 @needs_node
@@ -204,8 +223,8 @@ def test_what_a_page_of_a_quantized_call_refuses(tmp_path):
     assert "x_scale=0.1, x_zero_point=3" in of_numpy
     with pytest.raises(ValueError, match="path must end in .html: of a quantized call there is no static"):
         explorer.save(tmp_path / "page.svg")
-    with pytest.raises(ValueError, match="op, a function of teachconv.quantized, must be one of conv1d"):
-        tc.explore(tc.quantized.max_pool, X, 2, 2, "VALID")
+    with pytest.raises(ValueError, match="path must end in .html: of a pool there is no static"):
+        tc.explore(tc.quantized.max_pool, X, 2, 2, "VALID").save(tmp_path / "page.svg")
     with pytest.raises(IndexError, match="at must be inside shape"):
         tc.explore(tc.quantized.conv2d, X, W, at=(0, 4, 0, 0), **FACTS)
     empty = tc.explore(tc.quantized.conv2d, X[:0], W, **FACTS)

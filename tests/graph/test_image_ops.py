@@ -1,8 +1,11 @@
 """Patches, other sizes and what else is composed of ops for images. Values without another source: TensorFlow 2.21."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+import teachconv as tc
 from teachconv import graph as tg
 from teachconv.graph.ops import image_ops, nn_impl
 
@@ -50,6 +53,31 @@ def test_dtypes_and_methods_of_another_size():
     assert image_ops.resize(IMAGE.astype("uint8"), (2, 2)).dtype == "float32"
     with pytest.raises(ValueError, match="method must be .*got 'bicubic'"):
         image_ops.resize(IMAGE, (2, 2), "bicubic")
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("name", ["depth_to_space", "space_to_depth"])
+def test_blocks_of_pixels_in_a_session_a_function_and_their_gradient(name, data_format):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 4, 8, 12) if data_format == "NHWC" else (3, 12, 4, 8)).astype("float32")
+    law, op = getattr(tc, name), partial(getattr(image_ops, name), block_size=2, data_format=data_format)
+    want = law(x, 2, data_format)
+    assert np.array_equal(op(x).numpy(), want)
+    assert np.array_equal(tg.function(op)(x).numpy(), want)
+    with tg.Graph().as_default(), tg.Session() as session:
+        fed = tg.placeholder("float32", (None, *x.shape[1:]))
+        y = op(fed)
+        assert y.shape.as_list() == [None, *want.shape[1:]]
+        weights = rng.normal(size=want.shape).astype("float32")
+        (grad,) = tg.gradients(tg.reduce_sum(y * weights), [fed])
+        value, slope = session.run([y, grad], {fed: x})
+    assert np.array_equal(value, want)
+    other = tc.space_to_depth if name == "depth_to_space" else tc.depth_to_space
+    assert np.array_equal(slope, other(weights, 2, data_format))
+    with pytest.raises(ValueError, match="must be a multiple of"):
+        op(x[:, :3, :, :11] if data_format == "NHWC" else x[:, :11, :3])
+    with pytest.raises(ValueError, match="input must have known sizes"), tg.Graph().as_default():
+        op(tg.placeholder("float32"))
 
 
 def test_patches_are_the_rows_of_the_three_steps():

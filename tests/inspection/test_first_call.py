@@ -82,6 +82,17 @@ def test_what_an_algorithm_imports_itself_is_counted_in_no_stage_around_it():
     assert times["load scipy.signal"] >= SLOW > times["scipy.conv2d"]
 
 
+def test_a_trace_of_a_quantized_call_loads_the_backend_in_a_stage_of_its_own():
+    code = """
+facts = dict(x_scale=1.0, x_zero_point=0, w_scale=1.0, y_scale=1.0, y_zero_point=0)
+t = tc.trace(tc.quantized.conv2d, x.astype("int8"), w.astype("int8"), backend="reference", **facts)
+show(stages=[(s.name, s.seconds) for s in t.stages], seconds=t.seconds, loading=t.loading)
+"""
+    found = json.loads(in_a_fresh_process(code))
+    assert dict(found["stages"])["load backend reference"] >= SLOW
+    assert found["seconds"] < SLOW <= found["loading"]
+
+
 def test_the_second_call_loads_nothing():
     second = json.loads(in_a_fresh_process(TWICE).split("\n")[1])
     assert not second["loading"]

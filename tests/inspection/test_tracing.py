@@ -61,6 +61,33 @@ def test_shapes_and_bytes_are_those_of_the_arrays():
     assert patches.depth == 1
 
 
+def test_functions_of_windows_have_stages_of_their_own():
+    x, first = X[..., :1], X.transpose(0, 3, 1, 2)
+    words = {"x_scale": 0.5, "x_zero_point": 3, "scheme": "tflite"}
+    torch, quantized = tc.dialects.torch, tc.quantized
+    stored = np.arange(36, dtype="int8").reshape(1, 6, 6, 1)
+    for op, args, kwargs, where, said in (
+        (tc.max_pool, (x, 2, 2, "SAME"), {}, "windows/pooling.py", ""),
+        (torch.max_pool2d, (first, 2), {"return_indices": True}, "windows/pooling.py", ""),
+        (torch.interpolate, (first,), {"scale_factor": 2}, "windows/resizing.py", ""),
+        (quantized.avg_pool, (stored, 2, 2, "SAME"), words, "quantized/schemes.py", "half away from zero"),
+        (quantized.max_pool, (stored, 2, 2, "SAME"), {}, "windows/walking.py", "maximum"),
+    ):
+        trace = tc.trace(op, *args, **kwargs)
+        assert [stage.name for stage in trace.stages] == ["resolve geometry", "compute"]
+        resolved, computed = trace.stages
+        assert "input [1" in resolved.note
+        assert where in computed.file.replace("\\", "/")
+        assert said in computed.note
+        assert list(computed.shapes) == ["x", "result"]
+        want = op(*args, **kwargs)
+        for ours, theirs in zip(np.atleast_1d(trace.result), np.atleast_1d(want), strict=True):
+            assert np.array_equal(ours, theirs)
+        assert str(trace).startswith(f"{op.__name__} in NumPy: ")
+    with pytest.raises(ValueError, match="x_zero_point must be -128 to 127"):
+        tc.trace(quantized.avg_pool, stored, 2, 2, "SAME", **words | {"x_zero_point": 200})
+
+
 def test_why_an_algorithm_gave_way_is_in_the_trace():
     w = W.copy()
     w[0, 0, 0, 0] = np.nan

@@ -607,6 +607,58 @@ def chain_of(onnx, kinds, **weights):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
 
+def test_two_convolutions_beside_the_one_that_they_make_have_no_arguments_in_common():
+    """As a SeparableConv2D in a TFLite file: the depthwise one has other groups, and that is no mistake."""
+    layers, rng = own_keras.layers, np.random.default_rng(0)
+    deep, wide = (rng.standard_normal(shape).astype("float32") for shape in ((3, 3, 4, 1), (1, 1, 4, 6)))
+
+    def network(*made):
+        return own_keras.Sequential([own_keras.Input((8, 8, 4)), *made])
+
+    one = network(layers.Conv2D(6, 3, 2, "same", use_bias=False, name="one"))
+    one.layers[-1].set_weights([deep * wide])
+    parts = layers.DepthwiseConv2D(3, 2, "same", use_bias=False), layers.Conv2D(6, 1, use_bias=False)
+    two = network(*parts)
+    for factor, passed in ((1.0, True), (1.5, False)):
+        two.set_weights([deep, wide * np.where(np.arange(6) == 2, factor, 1).astype("float32")])
+        report = tc.compare(one, two, rng.standard_normal((1, 8, 8, 4)).astype("float32"))
+        assert report.passed is passed, str(report)
+    assert report.first_parting.code not in ("groups", "stride", "groups_and_stride", "padding"), str(report)
+    assert "multiplying by 3/2" in report.first_parting.reason
+
+
+def test_what_an_exporter_computes_of_sizes_is_no_layer():
+    """PyTorch's, without constant folding: the factors of a resize are joined by a node."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")  # teachconv itself runs no resize whose size is computed
+    helper, real = onnx.helper, onnx.TensorProto.FLOAT
+    weights = np.random.default_rng(0).standard_normal((2, 2, 1, 1)).astype("float32")
+    arrays = {"w": weights, "ones": np.float32([1, 1]), "twos": np.float32([2, 2])}
+    arrays["known"] = np.float32([1, 1, 2, 2])
+
+    def model(scales, *nodes):
+        nodes = [
+            ("Conv", ["x", "w"], "y", {}),
+            *nodes,
+            ("Resize", ["y", "", scales], "z", {"mode": "linear"}),
+        ]
+        made = [
+            helper.make_node(kind, given, [name], name=name, **words) for kind, given, name, words in nodes
+        ]
+        ends = [
+            helper.make_tensor_value_info(*end)
+            for end in (("x", real, [1, 2, 3, 3]), ("z", real, [1, 2, 6, 6]))
+        ]
+        held = [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
+        graph = helper.make_graph(made, "sizes", ends[:1], ends[1:], held)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+    computed = model("made", ("Concat", ["ones", "twos"], "made", {"axis": 0}))
+    report = tc.compare(model("known"), computed, np.ones((1, 2, 3, 3), "float32"))
+    assert report.passed, str(report)
+    assert [row.b for row in report.layers] == ["y", "z"]
+
+
 def counted(monkeypatch, module, name):
     """Count the calls of a function of a module."""
     calls, function = [], getattr(module, name)

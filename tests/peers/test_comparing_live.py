@@ -180,6 +180,25 @@ def as_tensorflow(parts, shape):
     return network.get_concrete_function()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_outputs_of_a_tflite_file_have_the_order_of_their_numbers(tmp_path):
+    """Not that in which the converter writes them."""
+    pytest.importorskip("ai_edge_litert")
+    tf = pytest.importorskip("tensorflow")
+    from teachconv.networks.recorder import record_tflite
+
+    held = tf.Module()
+    held.call = tf.function(
+        lambda x: {f"output_{n}": x[:, : n + 1] * 2.0 for n in range(12)},
+        input_signature=[tf.TensorSpec((1, 12), tf.float32)],
+    )
+    tf.saved_model.save(held, str(tmp_path / "model"), signatures=held.call.get_concrete_function())
+    path = tmp_path / "model.tflite"
+    path.write_bytes(tf.lite.TFLiteConverter.from_saved_model(str(tmp_path / "model")).convert())
+    returned = record_tflite(path, np.ones((1, 12), "float32"))[-1]["returned"]
+    assert [value.size for _, value in returned] == [*range(1, 13)]
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings(
     "ignore:Statistics for quantized inputs:UserWarning", "ignore::DeprecationWarning"

@@ -84,6 +84,23 @@ def wrap(numbers):
     return (numbers + 128) % 256 - 128
 
 
+def in_8_bits(kept):
+    """A kernel that keeps what is left of x in 8 bits."""
+
+    def kernel(x, *others, x_zero_point, **facts):
+        less = kept(x.astype("int64") - x_zero_point)
+        return convolve(less + x_zero_point, *others, x_zero_point=x_zero_point, **facts)
+
+    return kernel
+
+
+def one_shift(total, multiplier):
+    """Each channel has its own bits, and all have the shift of the first."""
+    parts = [by_hand.fixed_point(float(real)) for real in multiplier]
+    same = [bits / 2**31 * 2.0 ** parts[0][1] for bits, _ in parts]
+    return by_hand.rescale(total, np.array(same))
+
+
 def by_columns(total, multiplier):
     """The multiplier of a column, not of a channel."""
     return np.stack([by_hand.rescale(total[:, :, c], multiplier[c]) for c in range(total.shape[2])], 2)
@@ -121,6 +138,9 @@ KERNELS = {
     "the last column skipped": (USUAL, "border_bound", skipping(2, -1)),
     "high half truncated": (SMALL, "rounding(high half)", partial(convolve, rescale=partial(by_hand.rescale, first=shifted))),
     "shift too large": (USUAL, "multiplier_shift", partial(convolve, rescale=partial(by_hand.rescale, more=1))),
+    "one shift for all": (FULL, "multiplier_shift", partial(convolve, rescale=one_shift)),
+    "x less its zero point saturates": (LARGE, "zero_point", in_8_bits(partial(np.clip, a_min=-128, a_max=127))),
+    "x less its zero point wraps": (LARGE, "zero_point", in_8_bits(wrap)),
     "saturates at -127": (FULL, "saturation", partial(convolve, finish=partial(by_hand.saturate, low=-127))),
     "wraps around": (FULL, "saturation", partial(convolve, finish=wrap)),
     "saturates before the bias": (FULL, "saturation", before_the_bias),

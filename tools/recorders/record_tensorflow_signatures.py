@@ -23,11 +23,11 @@ FUNCTIONS = """
 """
 NN = """
     atrous_conv2d avg_pool avg_pool2d batch_normalization bias_add conv1d conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose
-    conv_transpose convolution depthwise_conv2d
+    conv_transpose convolution depth_to_space depthwise_conv2d
     depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input dropout elu embedding_lookup in_top_k l2_loss
     l2_normalize leaky_relu log_softmax
     max_pool max_pool2d moments pool relu relu6 separable_conv2d sigmoid sigmoid_cross_entropy_with_logits softmax
-    softmax_cross_entropy_with_logits softplus sparse_softmax_cross_entropy_with_logits swish tanh top_k zero_fraction
+    softmax_cross_entropy_with_logits softplus space_to_depth sparse_softmax_cross_entropy_with_logits swish tanh top_k zero_fraction
 """
 VERSION_1 = """
     add_to_collection assign assign_add assign_sub div disable_eager_execution disable_resource_variables disable_v2_behavior

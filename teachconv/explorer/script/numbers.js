@@ -27,7 +27,7 @@ function split(value) {
   return [high >>> 31 ? -integer : integer, Math.max(field, 1) - 1075];
 }
 
-/** The exact sum of exact products, rounded once to the call's type: reference.round_sum. */
+/** The exact sum of exact products, rounded once to the call's type: core/rounding.py. */
 export class ExactSum {
   constructor(doc) {
     this.doc = doc;

@@ -122,5 +122,13 @@ export function rescalingSteps(view, cell, { steps }) {
   return h("div", { class: "rescaling", "data-tap": Infinity },
     h("h3", {}, `From the sum to the stored integer: scheme ${quantized.scheme}`),
     h("p", {}, `${quantized.runtime}. The multiplier is `, forms.flatMap(([what, number], i) => [i ? `, ${what} ` : `${what} = `, h("b", {}, number)]), "."),
-    h("ol", {}, steps.map(([what, number]) => h("li", {}, h("span", {}, what), h("b", {}, exactly(number))))));
+    stepList(steps));
 }
+
+/** How a quantized pool comes from its window to the mean. */
+export function averageSteps({ scheme, runtime }, { steps }) {
+  return h("div", { class: "rescaling", "data-tap": Infinity },
+    h("h3", {}, `From the window to the stored integer: scheme ${scheme}`), h("p", {}, `${runtime}.`), stepList(steps));
+}
+
+const stepList = (steps) => h("ol", {}, steps.map(([what, number]) => h("li", {}, h("span", {}, what), h("b", {}, exactly(number)))));

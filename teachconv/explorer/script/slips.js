@@ -49,7 +49,7 @@ const TRANSFORMS = {
   "no bias": (view, cell) => Number(view.taps(cell).total) - biasOf(view, cell),
   "bias twice": (view, cell) => Number(view.taps(cell).total) + biasOf(view, cell),
   relu: (view, cell) => (view.doc.pool ? undefined : Math.max(0, Number(view.taps(cell).total))),
-  sum: (view, cell) => (view.doc.pool?.reduce === "average" ? changedView(view, { doc: { ...view.doc, pool: { ...view.doc.pool, reduce: "sum" } } }).taps(cell).total : undefined),
+  sum: (view, cell) => (view.doc.pool?.reduce === "average" ? changedView(view, { doc: { ...view.doc, pool: { ...view.doc.pool, reduce: "sum", steps: undefined } } }).taps(cell).total : undefined),
   "one channel": (view, cell, { c, o }) => partly(view, cell, (tap) => tap.source[3] === (view.doc.source === "in" ? c : o)),
   "last product": (view, cell) => partly(view, cell, (tap, list) => tap !== list.findLast((other) => !other.outside)),
 };

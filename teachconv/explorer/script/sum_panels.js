@@ -2,7 +2,7 @@
 
 import { ExactSum, brief, full, same } from "./numbers.js";
 import { h, plural, table } from "./elements.js";
-import { rescalingSteps, zeroAt } from "./quantized.js";
+import { averageSteps, rescalingSteps, zeroAt } from "./quantized.js";
 import { index, named } from "./view.js";
 
 const ROWS = 120; // rows of a table of products before it is expanded
@@ -57,6 +57,7 @@ export function sumPanel(view, cell, app) {
 function poolLine(view, cell, taps) {
   const { pool } = view.doc;
   if (!pool || taps.total === undefined) return null;
+  if (taps.steps) return averageSteps(pool, taps);
   const value = full(taps.total);
   const inside = taps.list.filter((tap) => !tap.outside);
   if (pool.reduce === "sum") return null;

@@ -1,7 +1,8 @@
-"""Patches of images, other sizes, greys: composed of other ops. TensorFlow: python/ops/image_ops_impl.py."""
+"""Patches, other sizes, blocks of pixels, greys: composed ops. TensorFlow: python/ops/image_ops_impl.py."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,17 @@ from ...windows.calls import bound_shapes
 from ..framework.eager_tensor import static_shape
 from ..framework.ops import name_scope
 from ..options import unsupported
-from .array_ops import concat, gather, pad
+from .array_ops import concat, gather, pad, reshape
 from .math_ops import cast, multiply, reduce_sum
 
-__all__ = ["extract_patches", "resize", "resized", "rgb_to_grayscale"]
+__all__ = [
+    "depth_to_space",
+    "extract_patches",
+    "resize",
+    "resized",
+    "rgb_to_grayscale",
+    "space_to_depth",
+]
 
 _GREY = np.array([0.2989, 0.587, 0.114], "float32")
 
@@ -131,6 +139,49 @@ def resized(
             weights = np.array([cells[-1][1] for cells in taps], np.float32).reshape(-1, *[1] * (2 - axis))
             images = low + (high[0] - low) * weights if high else low
         return images
+
+
+def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Any:
+    """Return channels as blocks of pixels.
+
+    Args:
+        input: [batch, rows, cols, channels * block_size**2] in ``data_format`` order, with known sizes apart
+            from the batch.
+        block_size: how many rows, and columns, a block has; at least 2.
+        data_format: "NHWC" or "NCHW".
+        name: the name scope of the nodes.
+
+    Returns:
+        [batch, rows * block_size, cols * block_size, channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> depth_to_space(np.arange(8.0).reshape(1, 1, 1, 8), 2).numpy()[0, :, :, 0].tolist()
+    [[0.0, 2.0], [4.0, 6.0]]
+    """
+    return _shuffled(resizing.depth_to_space, input, block_size, data_format, name)
+
+
+def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Any:
+    """Return blocks of pixels as channels: the inverse of `depth_to_space`, whose arguments it takes.
+
+    >>> space_to_depth(np.arange(4.0).reshape(1, 2, 2, 1), 2).numpy().ravel().tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
+    return _shuffled(resizing.space_to_depth, input, block_size, data_format, name)
+
+
+def _shuffled(law: Any, input: Any, block_size: Any, data_format: Any, name: str | None) -> Any:
+    """Gather the cells of each image in the order that a function of windows gives them."""
+    shape = static_shape(input)
+    if shape is None or None in shape[1:]:
+        raise ArgumentError(f"input must have known sizes apart from the batch; got shape {brief(shape)}")
+    call, _ = bound_shapes(law, ((1, *shape[1:]), block_size, data_format), {})
+    read = call(np.arange(prod(shape[1:]), dtype=np.int32).reshape(call.input_shape)).ravel()
+    with name_scope(name or law.__name__):
+        cells = gather(reshape(input, [-1, read.size]), read, axis=1)
+        return reshape(cells, [-1, *call.output_shape[1:]])
 
 
 def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:

@@ -59,6 +59,7 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
         folded_ours, _ = _with_norms_folded(ours, [])
         return _reason_of_array(next((a for a in reversed(folded_ours) if a.computes), None), theirs[-1])
     ours, theirs = _with_norms_folded(ours, theirs)
+    theirs = _as_one(theirs) if sum("convolution" in layer.op_type for layer in ours) == 1 else theirs
     alone, rest, undecided = list[Layer](), [layer for layer in theirs if layer.computes], None
     pairs = list[tuple[Layer, Layer]]()
     for a in (layer for layer in ours if layer.computes):
@@ -91,6 +92,18 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
         words = f"{theirs[-1]} reads it as {orders[1]}, where {ours[-1]} has {orders[0]}"
         return Found("channel_order", f"the order of a channel's numbers is another: {words}")
     return Found("moved", "the layers compute the same, but what moves the numbers differs")
+
+
+def _as_one(part: Sequence[Layer]) -> Sequence[Layer]:
+    """Return layers with neighbouring convolutions as one, which has no arguments."""
+    made = list[Layer]()
+    for layer in part:
+        if made and "convolution" in layer.op_type and "convolution" in made[-1].op_type:
+            before = made.pop()
+            made.append(replace(layer, inputs=before.inputs, pads=(), op=None, arguments={}, said={}))
+        else:
+            made.append(layer)
+    return made
 
 
 def _channel_order(part: Sequence[Layer]) -> str:

@@ -49,6 +49,7 @@ __all__ = [
     "conv3d_transpose",
     "conv_transpose",
     "convolution",
+    "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
     "depthwise_conv2d_backprop_input",
@@ -72,6 +73,7 @@ __all__ = [
     "softmax_cross_entropy_with_logits",
     "softmax_cross_entropy_with_logits_v2",
     "softplus",
+    "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
     "tanh",
     "xw_plus_b",
@@ -325,6 +327,16 @@ def sparse_softmax_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Any:
     """Return the cross entropy of each row, for labels that are class numbers."""
+
+
+@version_1(nn.depth_to_space)
+def depth_to_space(input: Any, block_size: Any, name: str | None = None, data_format: str = "NHWC") -> Any:
+    """Return channels as blocks of pixels."""
+
+
+@version_1(nn.space_to_depth)
+def space_to_depth(input: Any, block_size: Any, name: str | None = None, data_format: str = "NHWC") -> Any:
+    """Return blocks of pixels as channels."""
 
 
 @version_1(nn.moments)
