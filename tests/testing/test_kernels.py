@@ -469,6 +469,25 @@ def test_a_read_outside_an_array_crashes_and_is_said(where):
     assert any(note.startswith(want) for note in notes), notes
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages")
+@pytest.mark.parametrize("where", ["behind", "before"])
+def test_what_is_written_back_outside_the_result_crashes(where):
+    """No number is wrong, but where another thread writes there at the same time its number is lost."""
+    function = getattr(foreign, f"writes_back_what_was_{where}")
+    assert quick(T.kernel(function), tags="hand", kinds="conv2d").passed
+    report = quick(T.kernel(function, isolate=True), tags="hand", kinds="conv2d")
+    notes = {row.note for row in report.failed}
+    assert any(f"where there is no memory {where} them, it crashed: SIG" in note for note in notes), notes
+
+
+def test_an_aligned_load_elsewhere_in_an_array_is_no_read_outside():
+    kernel = T.kernel(foreign.loads_16_aligned_bytes, x="CHW", w="OIHW", isolate=True)
+    notes = {row.note for row in quick(kernel, tags="hand", kinds="conv2d").failed}
+    assert notes == {
+        "crashed: SIGSEGV, where arrays begin at other addresses than multiples of 16, and not at those"
+    }
+
+
 # ---------------------------------------------------------------------------------------------
 # An array to write to
 # ---------------------------------------------------------------------------------------------
@@ -644,7 +663,8 @@ def test_a_function_of_the_geometry_pads_itself():
     ],
 )
 def test_the_first_line_says_what_a_kernel_was_never_told_of(function, lacks):
-    report = quick(T.kernel(function, x="NCHW", w="OIHW"), tags="small", kinds="conv2d")
+    kernel = T.kernel(function, x="NCHW", w="OIHW", refuses=ValueError)  # PyTorch has no call without outputs
+    report = quick(kernel, tags="small", kinds="conv2d")
     assert report.passed
     assert re.findall(r"; (\w+): 0 calls", report.summary) == lacks
     assert re.search(r"\d+: no parameter for groups", report.summary)
