@@ -622,12 +622,15 @@ def _subnormal(call: Call) -> Call:
 
 
 def _huge(call: Call) -> Call:
-    """Numbers as large as they may be if no sum is to overflow, whatever its order."""
-    return _times(call, 2.0 ** (int(log2(float_format(call.first.dtype).largest / call.terms)) - 6))
+    """Numbers of both arrays as large as they may be if no sum is to overflow, whatever its order."""
+    power = int(log2(float_format(call.first.dtype).largest / call.terms)) - 6
+    of_second = min(20, power // 2)
+    return _times(call, 2.0 ** (power - of_second), 2.0**of_second)
 
 
-def _times(call: Call, factor: float) -> Call:
-    return replace(call, first=(call.first.astype(np.float64) * factor).astype(call.first.dtype))
+def _times(call: Call, factor: float, of_second: float = 1.0) -> Call:
+    first = (call.first.astype(np.float64) * factor).astype(call.first.dtype)
+    return replace(call, first=first, second=(call.second.astype(np.float64) * of_second).astype(first.dtype))
 
 
 # those whose arrays have other memory strides

@@ -17,6 +17,7 @@ from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv import testing as T
+from teachconv.backends import get
 from teachconv.backends import numpy_backend
 from teachconv.verification import contract
 
@@ -467,6 +468,17 @@ def test_a_read_outside_an_array_crashes_and_is_said(where):
     notes = {row.note for row in report.failed}
     want = f"read or wrote outside its arrays: where there is no memory {where} them, it crashed: SIG"
     assert any(note.startswith(want) for note in notes), notes
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_each_array_of_a_gradient_has_huge_numbers(which):
+    def clips(x, dy, geometry):
+        arrays = [x, dy]
+        arrays[which] = np.clip(arrays[which], -65504, 65504)
+        return get("numpy").conv2d_backprop_filter(*arrays, geometry)
+
+    report = tc.check_backend(T.kernel(None, filter_gradient=clips), "float32", tags="odd")
+    assert {row.name.rpartition("float32, ")[2] for row in report.failed} == {"huge numbers"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages")
