@@ -401,13 +401,21 @@ class _Adapter:
         """Pad the input, or cut the result from the whole one, where the function does neither."""
         if self.forms["pads"] != "applied":
             return self._call(arrays, g, bias)
-        axes = (replace(axis, in_size=axis.full_size, pad_before=0, pad_after=0) for axis in g.axes)
-        inner = replace(g, axes=tuple(axes))
+        sizes = [  # with rows that no tap reads, as an image that is padded by hand has them
+            axis.in_size + axis.pad_before + axis.pad_after if self.kind == FORWARD else axis.full_size
+            for axis in g.axes
+        ]
+        axes = list(zip(g.axes, sizes, strict=True))
+        inner = replace(
+            g, axes=tuple(replace(axis, in_size=size, pad_before=0, pad_after=0) for axis, size in axes)
+        )
         if any(axis.in_size and not axis.out_size for axis in inner.axes):
             raise Refused("an empty image, which its padding makes one smaller than the filter")
         if not self.kind.scatters:
             zero = arrays["input"].dtype.type(self.quantized["x_zero_point"] if self.quantized else 0)
-            padded = backends.pad(arrays["input"] - zero, g) + zero  # integers wrap around, and back
+            one = {"filter_size": 1, "stride": 1, "dilation": 1}
+            copied = replace(g, axes=tuple(replace(axis, **one, out_size=size) for axis, size in axes))
+            padded = backends.pad(arrays["input"] - zero, copied) + zero  # integers wrap around, and back
             if not arrays["input"].flags.c_contiguous:
                 padded = layout_like(arrays["input"])(padded, guard_of(padded.dtype))[1]
             return self._call({**arrays, "input": padded}, inner, bias)

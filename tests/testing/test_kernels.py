@@ -17,7 +17,6 @@ from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv import testing as T
-from teachconv.backends import get
 from teachconv.backends import numpy_backend
 from teachconv.verification import contract
 
@@ -475,7 +474,7 @@ def test_each_array_of_a_gradient_has_huge_numbers(which):
     def clips(x, dy, geometry):
         arrays = [x, dy]
         arrays[which] = np.clip(arrays[which], -65504, 65504)
-        return get("numpy").conv2d_backprop_filter(*arrays, geometry)
+        return numpy_backend.conv2d_backprop_filter(*arrays, geometry)
 
     report = tc.check_backend(T.kernel(None, filter_gradient=clips), "float32", tags="odd")
     assert {row.name.rpartition("float32, ")[2] for row in report.failed} == {"huge numbers"}
@@ -509,6 +508,20 @@ def of_windows(x, w):
     """A convolution of an input that is padded already."""
     windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))
     return np.einsum("ncrsij,ocij->nors", windows, w)
+
+
+def test_rows_that_no_tap_reads_are_given_to_a_function_that_does_not_pad():
+    """A 1x1 filter at stride 2 reads 5 of 6 rows; of a padded image the last row may be left over, too."""
+    asked = []
+
+    def keeps(x, w, stride):
+        asked.append(x.shape[1:3])
+        return tc.conv2d(x, w, stride, "VALID")
+
+    T.check(T.kernel(keeps), T.Case("1x1", "conv2d", (2, 6, 7, 3), (1, 1, 3, 4), 2), kinds="conv2d").check()
+    padded = T.Case("3x3", "conv2d", (1, 6, 6, 3), (3, 3, 3, 4), 2, ((1, 1), (0, 1)))
+    T.check(T.kernel(keeps), padded, kinds="conv2d").check()
+    assert {*asked} == {(6, 7), (8, 7)}
 
 
 def writes_before(x, w, y):
