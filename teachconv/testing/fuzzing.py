@@ -274,6 +274,7 @@ def fuzz(
     with kept_afresh(last_fails, seconds + _MARGIN) as afresh:
         scatters = any(kind.scatters for kind in chosen)
         fixed = dict.fromkeys(["bias"] * (not biased) + ["transposed"] * (not scatters), 0)
+        covered.update(dict.fromkeys(_layers_of(ranks_of(module), fixed), 0))
         for drawn in _calls(source, ranks_of(module), names, ways, numbers, known, fixed):
             drawn = replace(drawn, numbers=drawn.numbers | fixed)
             macs = _cases(drawn)[0].geometry.macs
@@ -515,9 +516,7 @@ def _calls(
         drawn = filter(_cases, (call() for _ in range(_TRIES)))
         return islice((call for call in drawn if not known.rare(_classes(call), source.random())), 1)
 
-    without = ["causal"] * (1 not in ranks) + ["transposed"] * ("transposed" in fixed)
-    turns = cycle([name for name in _LAYERS if not any(word in name for word in without)])
-    every = list(chain.from_iterable(map(layers, ranks)))
+    turns, every = cycle(_layers_of(ranks, fixed)), list(chain.from_iterable(map(layers, ranks)))
     most_transposed = fixed.get("transposed", 1)
     legal = [(_macs(numbers), numbers) for numbers in every if numbers["transposed"] <= most_transposed]
     quick = sorted(legal, key=lambda layer: log2(layer[0]) + source.uniform(0, _ABOUT))
@@ -536,6 +535,12 @@ def _calls(
             yield replace(call, draw=source.randrange(_DRAWS))
             if known.taken and source.random() < _FOLLOWED:
                 yield from one(sibling)
+
+
+def _layers_of(ranks: Iterable[int], fixed: Numbers) -> list[str]:
+    """Return the small layers that can be drawn."""
+    without = ["causal"] * (1 not in ranks) + ["transposed"] * ("transposed" in fixed)
+    return [name for name in _LAYERS if not any(word in name for word in without)]
 
 
 def _kinds_in_turn(layers: list[tuple[int, Numbers]]) -> list[tuple[int, Numbers]]:

@@ -506,6 +506,8 @@ def test_an_aligned_load_elsewhere_in_an_array_is_no_read_outside():
 
 def of_windows(x, w):
     """A convolution of an input that is padded already."""
+    if 0 in x.shape:
+        raise NotImplementedError("an empty image")
     windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))
     return np.einsum("ncrsij,ocij->nors", windows, w)
 
