@@ -178,11 +178,11 @@ _DRAWS = 100
 _TRIES = 50  # draws until another kind of call has its turn
 
 _CANDIDATES = 6, 32  # of which one is called; of many it has rare numbers, of few usual ones
-_NEWEST = 7  # calls between those of other sources
-_FOLLOWED = 0.4  # of all calls, by another one with the same filters
+_NEWEST = 5  # calls between those of other sources
+_FOLLOWED = 0.33  # of all calls, by another one with the same filters
 _WAYS = None, *WAYS
 # how the arrays of small calls lie, and NaN among them, which else would come late
-_LIES = [None] * len(SPREAD) + [_REWRITTEN, *SPREAD, "NaN, bias and relu", "NaN times 0", "after NaN"]
+_LIES = [None] * 5 + [_REWRITTEN, *SPREAD, "NaN, bias and relu", "NaN times 0", "after NaN"]
 _USUAL = ("integers", "long", "words", "pixels", "blurs", "normal", "scaled", "tiny")
 
 
