@@ -1,4 +1,4 @@
-"""A fuzzer of convolutions: layers of networks, small and large, and sizes around tiles and powers of two.
+"""A fuzzer of convolutions: layers of networks, small and large, and all pairs of what kernels branch on.
 
 The calls are cases as those of the table, and are run and judged as `check_backend` does. Calls that are like
 those that a kernel refused are rarely drawn. A failure is made smaller, one number at a time, for as long as
@@ -11,17 +11,19 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import chain, count, cycle, islice, product, takewhile
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, count, cycle, islice, takewhile
 from math import inf, log2, prod
 from operator import itemgetter
+from time import process_time
 from typing import Any
+
+import numpy as np
 
 from ..backends import ranks_of
 from ..core.arguments import integer, real
 from ..core.kinds import Kind
-from ..core.law import forward_axis, split_padding
+from ..core.law import split_padding
 from ..data.seeded import DATA, EXACT
 from ..support import record, tables
 from ..support.errors import ArgumentError, brief, words_of
@@ -32,37 +34,10 @@ from ..verification.diffing import ALONE, tolerance_of
 from ..verification.reports import DiffReport, DiffRow
 from ..verification.running import kept_afresh
 from .checking import Checked, of_kernel
+from .covering import CAUSAL, TYPES, USUAL, WORDS, Known, classes, draw
 from .layers import Numbers, layers
 
-_EDGES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
-_FAR = (255, 256, 257, 511, 513, 1025, 4097, 16393)  # where blocks and indices of 8 and 16 bits end
-# what is drawn from, and what it is where another number is varied
-_CHANNELS = {
-    "images": ((1, 2, 3, 4, 5, 8, 9, 17), 1),
-    "groups": (_EDGES, 1),
-    "depth": (_EDGES, 2),
-    "outs": (_EDGES, 3),
-    "bias": ((0, 1), 0),
-    "transposed": ((0, 1), 0),
-}
-_AXIS = {
-    "size": (_EDGES, 12),
-    "taps": ((1, 2, 3, 4, 5, 6, 7, 9, 11), 3),
-    "stride": ((1, 2, 3, 4), 1),
-    "dilation": ((1, 2, 3, 4), 1),
-    "before": ((0, 1, 2, 3, 5, -1, -2), 0),
-    "after": ((0, 1, 2, 3, 5, -1, -2), 0),
-    "extra": ((0, 1, 2, 3), 0),  # of the output, if transposed
-}
-# beside the usual: depthwise, 1x1, transposed
-_BASES: tuple[dict[str, int], ...] = (
-    {},
-    {"groups": 5, "depth": 1, "outs": 2},
-    {"taps": 1},
-    {"transposed": 1, "stride": 2},
-)
-# what networks have, and what is drawn from for each: of taps, strides, dilations and modes of padding the
-# commonest first
+# what networks have, and what is drawn from for each
 _SIDES = (5, 7, 8, 9, 12, 13, 14)
 _EACH_ALONE = {"groups": (8, 19, 24, 32, 104, 208), "depth": (1,), "outs": (1,), "size": _SIDES}
 _WIDE = {"depth": (104, 128, 160, 208), "outs": (104, 129, 144, 208)}
@@ -162,7 +137,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
         "outs": (4, 8),
         "images": (1, 5),
     },
-    "sizes that are powers of 2": _FEW | {"size": (32, 64), "taps": (3, 5, 1), "stride": (1, 2)},
+    "sizes that are powers of 2": _FEW | {"size": (32, 64), "taps": (3,), "stride": (1, 2)},
     "32 images": _FEW | {"size": (3, 4, 5), "taps": (3, 1), "images": (33,)},
     "64 images": _FEW | {"size": (3, 4), "taps": (3, 1), "images": (64, 100, 65, 131)},
     "patches of 8": _FEW | {"size": (24, 33), "taps": (8,), "stride": (8,)},
@@ -191,7 +166,6 @@ _MOVES: tuple[Numbers, ...] = (
 _OF_A_KIND = 3  # layers whose multiply-adds differ by a factor of up to 2 to this power may be of one kind
 _ABOUT = 7.0  # quick layers come first, give or take a factor of 2 to this power
 _PUBLISHED = "of {} layers of published networks, at full size"
-_MODES = ("SAME", "VALID", "EXPLICIT", "SAME_LOWER")  # EXPLICIT: as much as the filter reaches
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, on small
@@ -199,11 +173,16 @@ _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "
 _QUICK, _MOST, _LARGE = 1 << 18, 1 << 21, 1 << 28
 _CELLS = 1 << 25  # the most that an array has
 _REWRITTEN = "new numbers at an old address"
-_SEVERAL = 3  # refusals after which calls of the kind become rare
 _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
 _DRAWS = 100
 _TRIES = 50  # draws until another kind of call has its turn
 
+_CANDIDATES = 6, 32  # of which one is called; of many it has rare numbers, of few usual ones
+_NEWEST = 5  # calls between those of other sources
+_FOLLOWED = 0.33  # of all calls, by another one with the same filters
+_WAYS = None, *WAYS
+# how the arrays of small calls lie, and NaN among them, which else would come late
+_LIES = [None] * 5 + [_REWRITTEN, *SPREAD, "NaN, bias and relu", "NaN times 0", "after NaN"]
 _USUAL = ("integers", "long", "words", "pixels", "blurs", "normal", "scaled", "tiny")
 
 
@@ -235,12 +214,13 @@ def fuzz(
 
     Some calls are layers of published networks at full size, each followed by another call with the same
     filters; some are small layers of the same kinds: depthwise ones with strides, causal ones with dilation,
-    many channels, long sums. Of the others, sizes are around powers of two, where tiles
-    begin and end. Most change one number of a small convolution, on integers, whose sums are exact. In turn
-    with them there are several numbers at once, on numbers of all kinds, and one of the ways in which
-    `check_backend` calls a backend, such as bias and relu, NaN, negative strides or ``out=``. What is like
-    the calls that the kernel refused becomes rare. The same seed gives the same calls; how many of them
-    depends on the machine, and large ones are left out where the kernel would take long.
+    many channels, long sums. Most are chosen among many that are drawn at random, so that soon all pairs,
+    and most triples, of the properties that kernels branch on have been asked together: filter sizes, odd
+    and even sizes, one-sided padding, what is left beside tiles of 16, and so on. They come on integers,
+    whose sums are exact, on numbers of all kinds, and in one of the ways in which `check_backend` calls a
+    backend, such as bias and relu, NaN, negative strides or ``out=``. What is like the calls that the kernel
+    refused becomes rare. The same seed gives the same calls; how many of them depends on the machine, and
+    large ones are left out where the kernel would take long.
 
     Args:
         kernel: what `teachconv.testing.kernel` returns, another backend, or the name of one.
@@ -256,7 +236,9 @@ def fuzz(
 
     Returns:
         A `DiffReport`. The row of a failure is that of the smallest call; its note is a line to paste. Its
-        ``asked`` has what the calls covered: how many the kernel took of each layer.
+        ``asked`` has what the calls covered: how many the kernel took of each layer. Its first line says of
+        how many pairs of properties there were calls, and how much processor time these had if the machine
+        was busy.
 
     Raises:
         ValueError: if ``seconds`` is not positive, a tolerance is negative, or there is no such backend,
@@ -285,17 +267,20 @@ def fuzz(
     rows, asked = list[DiffRow](), Counter[tuple[Kind, str]]()
     covered, numbered = Counter[str](), Counter[str]()  # calls taken, by layer and by kind of numbers
     now, source, speed = record.clock(), random.Random(integer(seed, "seed")), 0.0
-    end, known = now + seconds, _Known(source)
+    began, processor, end, known = now, process_time(), now + seconds, Known()
     biased = getattr(module, "takes_bias", True)  # others would refuse half of the calls
     ways = [way for way in ways_on(data) if biased or not WAYS[way].bias]
+    places = [way for way in _LIES if way in (None, *ways)]
     with kept_afresh(last_fails, seconds + _MARGIN) as afresh:
         scatters = any(kind.scatters for kind in chosen)
-        for drawn in _calls(source, ranks_of(module), names, ways, numbers, known, scatters):
-            without_bias: Numbers = {} if biased else {"bias": 0}
-            drawn = replace(drawn, numbers=drawn.numbers | without_bias, draw=source.randrange(_DRAWS))
+        fixed = dict.fromkeys(["bias"] * (not biased) + ["transposed"] * (not scatters), 0)
+        covered.update(dict.fromkeys(_layers_of(ranks_of(module), fixed), 0))
+        for drawn in _calls(source, ranks_of(module), names, ways, numbers, known, fixed):
+            drawn = replace(drawn, numbers=drawn.numbers | fixed)
             macs = _cases(drawn)[0].geometry.macs
-            if drawn.way is None and drawn.data == "integers" and macs <= _QUICK:
-                drawn = replace(drawn, way=known.place())
+            if drawn.way is None and drawn.data == "integers" and 0 < macs <= _QUICK:
+                lies = replace(drawn, way=source.choice(places))
+                drawn = drawn if known.rare(_classes(lies), source.random()) else lies
             covered[drawn.layer] += 0
             if macs > _MOST and macs > speed * min(seconds / 20, (end - now) / 4):
                 continue
@@ -312,7 +297,9 @@ def fuzz(
             took = any(row.compared for row in found)
             covered[drawn.layer] += took
             numbered[drawn.data] += took
-            known.learn(drawn, took)
+            if found:  # some ways say nothing of a call
+                known.learn(_classes(drawn), took)
+            known.taken.extend([drawn] * bool(took))
             before, now = now, record.clock()
             speed = max(speed, took * macs / max(now - before, 1e-9))  # a refusal takes no time
             if now > end:  # after a call: one is made however slow the machine is
@@ -322,53 +309,33 @@ def fuzz(
     calls = [
         (word, number) for word, number in (*told(module, asked), *covered.items()) if number or not stopped
     ]
-    kinds_of_numbers = ", ".join(f"{word} {n:,}" for word, n in numbered.most_common() if n)
+    told_of = ", ".join(f"{word} {n:,}" for word, n in numbered.most_common() if n)
+    said = [*limits(module, asked), *[f"numbers: {told_of}"] * bool(told_of)]
+    if not stopped and told_of:
+        most = _MOST if "integers" in numbers else _QUICK
+        pairs, had = known.pairs(ranks_of(module), names, most, fixed)
+        share = f"{100 * had // pairs}% of {pairs:,}" if pairs else "too few calls were taken to count"
+        said.append(f"{share} pairs of properties")
+    wall, processor = record.clock() - began, process_time() - processor
+    if getattr(module, "in_this_process", True) and processor + 1 < wall / 2:
+        busy = "the machine was busy, or the kernel waited"
+        said.append(f"{processor:.0f} s of processor time in {wall:.0f} s: {busy}")
     return DiffReport(
         f"{tables.count(len(rows), 'random call')} of {name}, seed {seed}",
         tuple(rows),
         rtol=tolerance.rtol,
         atol=tolerance.atol,
         asked=tuple(calls),
-        limits=(*limits(module, asked), *[f"numbers: {kinds_of_numbers}"] * bool(kinds_of_numbers)),
+        limits=tuple(said),
     )
 
 
 _Call = tuple[_Drawn, list[Kind]]
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What is known of the calls that a kernel takes, and of those that it refuses."""
-
-    source: random.Random
-    taken: set[Any] = field(default_factory=set)  # traits of calls
-    refused: Counter[Any] = field(default_factory=Counter)
-    layers: list[_Drawn] = field(default_factory=list)  # that it took
-
-    def likely(self, drawn: _Drawn) -> bool:
-        """Whether a call is legal, and not like many that were refused; now and then one of these, too."""
-        often = max((self.refused[trait] for trait in _traits(drawn) - self.taken), default=0)
-        rare = self.taken and self.source.random() * often**2 > _SEVERAL**2  # many are drawn to find one
-        return bool(_cases(drawn)) and not rare
-
-    def place(self) -> str | None:
-        """Return how the arrays of the next call lie: as usual, at an old address, or with other strides."""
-        refused = self.taken.isdisjoint(SPREAD) and sum(self.refused[way] for way in SPREAD) >= _SEVERAL
-        usual = [None] * (len(SPREAD) - 1)  # large calls are never spread
-        return self.source.choice([*usual, _REWRITTEN, *(usual[1:] if refused else SPREAD)])
-
-    def learn(self, drawn: _Drawn, took: bool) -> None:
-        """Note what all calls that it took have, and what may be why it refused one."""
-        self.refused.update(() if took else _traits(drawn))
-        self.taken.update(_traits(drawn) if took else ())
-        self.layers.extend([drawn] * bool(took and drawn.layer))
-
-
-def _traits(drawn: _Drawn) -> set[Any]:
-    """Return what a kernel may refuse a call for: its numbers, and which of them are more than the least."""
-    numbers = drawn.numbers.items()
-    signs = {(name, value > least, value < least) for name, value in numbers for least in [_least(name)]}
-    return {drawn.dtype, drawn.way, _even(drawn.numbers) == drawn.numbers, len(numbers), *numbers, *signs}
+def _classes(drawn: _Drawn) -> np.ndarray:
+    """Return the classes of a call's properties."""
+    return classes(drawn.numbers, TYPES.index(drawn.dtype), _WAYS.index(drawn.way))
 
 
 def _least(name: str) -> int:
@@ -466,87 +433,45 @@ def _calls(
     dtypes: list[str],
     ways: list[str],
     data: list[str],
-    known: _Known,
-    scatters: bool,
+    known: Known,
+    fixed: Numbers,
 ) -> Iterator[_Drawn]:
-    """Yield one number varied on integers, and between them layers, and several at once; endlessly."""
-    exact = "integers" if "integers" in data else data[0]
+    """Yield layers, and between them calls whose properties are new, on all kinds of numbers; endlessly."""
     whole = [word for word in EXACT if word in data]
     usual_data = [word for word in data if word != "long"] or data  # large layers have long numbers
-    tables = [
-        _CHANNELS | {f"{name}{axis}": choices for axis in range(rank) for name, choices in _AXIS.items()}
-        for rank in ranks
-    ]
-    near, more = list[_Drawn](), list[_Drawn]()
-    for table, special in product(tables, _BASES):
-        base = {name: special.get(name.rstrip("012"), usual) for name, (_, usual) in table.items()}
-        for name, (values, _) in table.items():
-            far = _FAR if values is _EDGES and not special else ()
-            sizes = {each: 1 for each in table if each.startswith(("size", "taps"))}
-            thin = {"depth": 1, "outs": 1} if name in sizes else sizes  # few cells, or few terms
-            (more if special else near).extend(
-                _Drawn(
-                    numbers | ({"bias": source.choice((0, 1))} if special else {}),
-                    source.choice(dtypes),
-                    exact,
-                )
-                for value in values
-                for numbers in [
-                    base | {name: value},
-                    *([_even(base | {name: value})] * (name in _EVEN_AS.values())),
-                ]
-            )
-            more += [
-                _Drawn(base | other | {name: value}, source.choice(dtypes), exact, most=_MOST)
-                for value, other in product(far, ({}, thin))
-            ]
-    for each in (near, more, ways):
-        source.shuffle(each)
+    random, rows = np.random.default_rng(source.getrandbits(64)), [TYPES.index(dtype) for dtype in dtypes]
+    exact = "integers" if "integers" in data else data[0]
 
-    def several(data: str, way: str | None = None) -> _Drawn:
-        if data == "blurs":
-            return replace(layer("filters of photographs"), data=data, layer="", most=_QUICK)
-        table = source.choice(tables)
-        likely = source.choice((0.2, 0.8))  # 1x1 filters, single channels and plain steps come often
-        few = source.sample(_EDGES, 2)  # sizes are often equal: some mistakes show only then
-        numbers, most = {name: usual for name, (_, usual) in table.items()}, len(table)
-        if known.layers and source.random() < 0.5:
-            numbers, most = source.choice(known.layers).numbers, 4
-            table = next(each for each in tables if each.keys() == numbers.keys())
-        numbers = numbers | {"bias": source.choice((0, 1))}
-        for name in source.sample(list(table), source.randint(2, most)):
-            values = few if table[name][0] is _EDGES and source.random() < 0.5 else table[name][0]
-            numbers[name] = source.choice(values[: 1 if source.random() < likely else None])
-        numbers = _even(numbers) if source.random() < 0.3 else numbers
-        return _Drawn(numbers, source.choice(dtypes), data, way)
+    def of_layer(layer: str, rank: int) -> Numbers:
+        """Return the numbers of a layer; over three axes it may be thin along some."""
+        table = {"groups": (1,), "images": (1, 1, 2), "transposed": (0,)} | _LAYERS[layer]
+        numbers = {name: source.choice(values) for name, values in table.items()}
+        long = _ONE_AXIS if "large" in layer and rank == 1 else 1
+        for axis in source.sample(range(rank), source.randint(1, 3) if rank == 3 else rank):
+            numbers |= {f"{word}{axis}": numbers.get(word, 1) for word in _STEPS}
+            numbers[f"size{axis}"] = long * source.choice(table["size"])
+        mode = CAUSAL if "causal" in layer else source.choice(USUAL)
+        return numbers | fixed | {"mode": mode}
 
-    def layer(name: str) -> _Drawn:
-        table = source.choice([each for each in tables if "causal" not in name or "size1" not in each])
-        numbers = {each: source.choice(choices) for each, choices in _LAYERS[name].items()}
-        *chosen, mode = next(steps[name])
-        numbers |= zip(_STEPS, chosen, strict=True)
-        drawn = {each: numbers.get(each.rstrip("012"), usual) for each, (_, usual) in table.items()}
-        taps, stride, dilation = (numbers[each] for each in _STEPS)
-        before = source.random() < 0.3
-        sides, square = dict[str, int](), source.random() < 0.6
-        axes = [each[4:] for each in table if each.startswith("size")]
-        plain = source.choice(axes) if len(axes) > 1 and source.random() < 0.25 else ""  # is not dilated
-        thin = source.sample(axes, source.randint(0, 2)) if len(axes) > 2 else ()
-        longer = _ONE_AXIS if "large" in name and len(axes) == 1 else 1
-        for axis in axes:
-            size = longer * (numbers["size"] if square else source.choice(_LAYERS[name]["size"]))
-            if axis in thin:  # one tap, without pads
-                sides |= {f"{word}{axis}": 1 for word in _STEPS} | {f"size{axis}": size}
-                continue
-            apart = 1 if axis == plain else dilation
-            pads = split_padding((taps - 1) * apart, before) if mode == "EXPLICIT" else (0, 0)
-            law = forward_axis("cols", size, taps, stride, apart, mode, pads, may_be_empty=True)
-            sides |= {f"size{axis}": size, f"before{axis}": law.pad_before, f"after{axis}": law.pad_after}
-            sides[f"dilation{axis}"] = apart
-        images = source.choice((1, 1, 2))
-        drawn |= sides | {"images": numbers.get("images", images), "bias": source.choice((0, 1))}
-        most = _QUICK if exact != "integers" else _LARGE if "large" in name else _MOST
-        return _Drawn(drawn, source.choice(dtypes), exact, most=most, layer=name)
+    def newest(data: str, way: str | None = None, layer: str = "") -> Iterator[_Drawn]:
+        """Yield the call of many that is newest; one of a layer, if it is named."""
+        few = data != "integers" or way
+        most = (
+            _QUICK if few else _LARGE if "large" in layer else source.choice((_QUICK, _MOST)[bool(layer) :])
+        )
+        for _ in range(3 if layer else _TRIES):  # of a layer all candidates are much alike
+            rank = 1 if "causal" in layer else source.choice(ranks)
+            some = of_layer(layer, rank) if layer else fixed
+            numbers = draw(random, rank, source.choice(_CANDIDATES), most, some)
+            types = random.choice(rows, len(numbers["images"]))
+            found = classes(numbers, types, _WAYS.index(way))
+            new = known.new(found) * ~known.rare(found, source.random())
+            for place in np.argsort(-new)[: np.count_nonzero(new)]:
+                one = {name: int(values[place]) for name, values in numbers.items()}
+                drawn = _Drawn(one, TYPES[types[place]], data, way, most, layer)
+                if _cases(drawn):
+                    yield drawn
+                    return
 
     def network() -> _Drawn:
         macs, layer_numbers = next(published)
@@ -557,56 +482,65 @@ def _calls(
         return drawn if _cases(drawn) else replace(drawn, numbers=numbers)
 
     def sibling() -> _Drawn:
-        """The filters of the last layer in another call, which what was kept for them may not fit."""
-        last = known.layers[-1]
+        """The filters of the last call in another one, which what was kept for them may not fit."""
+        last = known.taken[-1]
         numbers = last.numbers
         axes = [name[-1] for name in numbers if name.startswith("size")]
         turned = {
             f"size{axis}": numbers[f"size{other}"] for axis, other in zip(axes, axes[::-1], strict=True)
         }
-        wider = Numbers()  # another dilation, and pads with which the size of the output stays
-        for axis in axes:
-            less, more = split_padding(numbers[f"taps{axis}"] - 1)
-            for name, step in (("dilation", 1), ("before", less), ("after", more)):
-                wider[f"{name}{axis}"] = numbers[f"{name}{axis}"] + step
-        others: tuple[Numbers, ...] = {"images": numbers["images"] + 1}, {"bias": 1 - numbers["bias"]}
-        whole = prod(numbers[f"taps{axis}"] for axis in axes)  # the same bytes as a filter of another shape
-        longer = [{f"taps{axis}": whole if axis == chosen else 1 for axis in axes} for chosen in axes]
-        changes = [*others, turned, wider, wider, *longer]
-        if numbers["transposed"]:
-            changes.append({f"extra{axis}": numbers[f"stride{axis}"] for axis in axes})
-        for move, some in product(_MOVES, (axes, source.sample(axes, 1))):
-            moved = ((f"{name}{axis}", step) for name, step in move.items() for axis in some)
-            changes.append({name: numbers[name] + step for name, step in moved})
-        return replace(last, numbers=numbers | source.choice(changes), layer="")
+        wider = {  # another dilation, and pads with which the size of the output stays
+            f"{name}{axis}": numbers[f"{name}{axis}"] + step
+            for axis in axes
+            for name, step in zip(
+                ("dilation", "before", "after"), (1, *split_padding(numbers[f"taps{axis}"] - 1)), strict=True
+            )
+        }
+        dims = [*(f"taps{axis}" for axis in axes), "depth", "outs"]
+        whole = prod(numbers[name] for name in dims[:-2])  # the same bytes as a filter of another shape
+        same_bytes = [{f"taps{axis}": whole if axis == chosen else 1 for axis in axes} for chosen in axes]
+        same_bytes += [{one: numbers[other], other: numbers[one]} for one, other in combinations(dims, 2)]
+        moved = [
+            {f"{name}{axis}": numbers[f"{name}{axis}"] + step for name, step in move.items() for axis in some}
+            for move in _MOVES
+            for some in (axes, source.sample(axes, 1))
+        ]
+        extra = [{f"extra{axis}": numbers[f"stride{axis}"] for axis in axes}] * numbers["transposed"]
+        others = [{"images": numbers["images"] + 1}, {"bias": 1 - numbers["bias"]}, turned, *extra]
+        nothing = [{name: 0} for name in ("images", "depth", "outs", "size0")]
+        changes: Numbers = source.choice(source.choice([[wider], moved, same_bytes, others, nothing, [{}]]))
+        dtype = last.dtype if changes else source.choice(dtypes)
+        return replace(last, numbers=numbers | changes, dtype=dtype, layer="", way=None)
 
-    steps = {name: cycle(_commonest_first(name)) for name in _LAYERS}
+    def one(call: Callable[[], _Drawn]) -> Iterator[_Drawn]:
+        drawn = filter(_cases, (call() for _ in range(_TRIES)))
+        return islice((call for call in drawn if not known.rare(_classes(call), source.random())), 1)
 
-    def one(draw: Callable[[], _Drawn]) -> Iterator[_Drawn]:
-        return islice(filter(known.likely, (draw() for _ in range(_TRIES))), 1)
-
-    names = [
-        name
-        for name in _LAYERS
-        if ("causal" not in name or 1 in ranks) and ("transposed" not in name or scatters)
-    ]
-    turns, every = cycle(names), list(chain.from_iterable(map(layers, ranks)))
-    legal = [(_macs(numbers), numbers) for numbers in every if scatters or not numbers["transposed"]]
+    turns, every = cycle(_layers_of(ranks, fixed)), list(chain.from_iterable(map(layers, ranks)))
+    most_transposed = fixed.get("transposed", 1)
+    legal = [(_macs(numbers), numbers) for numbers in every if numbers["transposed"] <= most_transposed]
     quick = sorted(legal, key=lambda layer: log2(layer[0]) + source.uniform(0, _ABOUT))
     published = cycle(_kinds_in_turn(quick))
     kinds_of_numbers = cycle(source.sample(usual_data, len(usual_data)))
     for way in cycle(ways):
-        if exact == "integers":
-            yield from one(network)
-            yield from one(sibling) if known.layers else ()
-        likely = (one(partial(layer, next(turns))) for _ in range(4))
-        yield from islice(chain.from_iterable(likely), 3)
-        for left, many in ((near, 3), (more, 1 if near else 3)):
-            kept = filter(known.likely, (left.pop() for _ in range(len(left))))
-            yield from islice(kept, many)
-        for _ in range(2):
-            yield from one(partial(several, next(kinds_of_numbers)))
-        yield from one(partial(several, "integers", way))
+        words = list(islice(kinds_of_numbers, 2))
+        calls = chain(
+            one(network) if exact == "integers" else (),
+            islice(chain.from_iterable(newest(exact, layer=next(turns)) for _ in range(10)), 5),
+            chain.from_iterable(newest(exact) for _ in range(_NEWEST)),
+            *(newest(word, layer="filters of photographs" * (word == "blurs")) for word in words),
+            newest("integers", way),
+        )
+        for call in calls:
+            yield replace(call, draw=source.randrange(_DRAWS))
+            if known.taken and source.random() < _FOLLOWED:
+                yield from one(sibling)
+
+
+def _layers_of(ranks: Iterable[int], fixed: Numbers) -> list[str]:
+    """Return the small layers that can be drawn."""
+    without = ["causal"] * (1 not in ranks) + ["transposed"] * ("transposed" in fixed)
+    return [name for name in _LAYERS if not any(word in name for word in without)]
 
 
 def _kinds_in_turn(layers: list[tuple[int, Numbers]]) -> list[tuple[int, Numbers]]:
@@ -624,14 +558,6 @@ def _kinds_in_turn(layers: list[tuple[int, Numbers]]) -> list[tuple[int, Numbers
     return [layer for _, layer in sorted(zip(turns, layers, strict=True), key=itemgetter(0))]
 
 
-def _commonest_first(layer: str) -> list[tuple[Any, ...]]:
-    """Return taps, strides, dilations and modes of a layer, those first that stand first in its table."""
-    modes = ("CAUSAL",) if "causal" in layer else _MODES
-    choices = *(_LAYERS[layer].get(name, (1,)) for name in _STEPS), modes
-    ranked = sorted(product(*map(enumerate, choices)), key=lambda ranks: sum(rank for rank, _ in ranks))
-    return [tuple(value for _, value in ranks) for ranks in ranked]
-
-
 def _even(numbers: Numbers) -> Numbers:
     """Return the numbers with one stride, padding and dilation for all axes, as many a function has them."""
     return {name: numbers[_EVEN_AS.get(name.rstrip("012"), name)] for name in numbers}
@@ -641,7 +567,7 @@ def _cases(drawn: _Drawn) -> list[Case]:
     """Return the case of a call, if there is one and its exact sums are quick."""
     numbers = drawn.numbers
     sizes, taps, strides, dilations, before, after, extra = (
-        tuple(numbers[f"{name}{axis}"] for axis in range(3) if f"{name}{axis}" in numbers) for name in _AXIS
+        tuple(numbers[f"{name}{axis}"] for axis in range(3) if f"{name}{axis}" in numbers) for name in WORDS
     )
     groups, depth, outs = (numbers[name] for name in ("groups", "depth", "outs"))
     op, channels, filters = (
@@ -661,7 +587,7 @@ def _cases(drawn: _Drawn) -> list[Case]:
         output_padding=extra if numbers["transposed"] and any(extra) else None,
         bias=bool(numbers["bias"]),
     )
-    with suppress(ArgumentError):  # the numbers may not be legal together
+    with suppress(ValueError):  # the numbers may not be legal together
         g = made.geometry
         cells = max(map(prod, (g.input_shape, g.filters_shape, g.output_shape)))
         return [made] if g.macs <= drawn.most and cells <= _CELLS else []

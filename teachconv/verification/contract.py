@@ -173,10 +173,11 @@ def limits(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[str, ...]:
     """What the calls that `watch` counted say nothing of: larger ones, and reads that are not seen."""
     largest = {word: max((asked[key] for key in asked if key[1] == word), default=0) for word in SIZES}
     said = ", ".join(f"{word} {size:,}" for word, size in largest.items())
-    unseen = "reads outside arrays: not looked for (isolate=True does)"
+    here = getattr(module, "in_this_process", None)  # None: ours, or a module
+    unseen = "reads outside arrays: not looked for" + " (isolate=True does)" * bool(here)
     return (
         *[f"at most {said}"] * any(largest.values()),
-        *[unseen] * getattr(module, "in_this_process", False),
+        *[unseen] * (here is not None and not getattr(module, "fenced", False)),
     )
 
 
@@ -292,11 +293,13 @@ class _Check:
         if call.kind.sums_images and self.run is plain and self.activation and self.change is None:
             return False  # a filter gradient has neither bias nor activation
         if self.change is _with_nan_weight and any(
-            (axis.filter_size, axis.stride, axis.pad_before, axis.in_size) != (1, 1, 0, axis.out_size)
+            max(axis.pad_before, axis.pad_after) > 0
+            or (call.kind.scatters and (axis.filter_size, axis.in_size) != (1, axis.out_size))
             for axis in call.geometry.axes
         ):
             return False  # NaN times 0 is NaN: a kernel that multiplies with padding may spread it
-        return not ((self.change or self.data == "nonfinite") and is_integer(call.first.dtype))
+        whole = self.change in (None, _with_repeats) and self.data != "nonfinite"
+        return whole or not is_integer(call.first.dtype)
 
     def truth(self, call: Call, tolerance: Tolerance) -> Truth:
         """The reference's result of what is asked."""
@@ -318,7 +321,7 @@ class _Check:
             fitting = [one for one in fitting if one.may_be_chosen(self.precision)]
         own = backends.is_own(getattr(module, "module", module))
         # a transform may overflow, and spreads NaN; only ours give way then
-        if self.change in (_huge, _with_nan) and not own:
+        if self.change in (_huge, _with_nan, _with_nan_weight) and not own:
             fitting = [one for one in fitting if one.error in SUMS_OF_PRODUCTS]
         if not fitting:
             return
@@ -395,8 +398,9 @@ def _among(where: Any, order: Any, array: np.ndarray, guard: Any) -> _Laid:
 
 def _channels_first(array: np.ndarray, guard: Any) -> _Laid:
     """Contiguous with the channels first, as a caller of NCHW has it."""
-    block, part = packed(np.moveaxis(array, -1, 1), guard)
-    return block, np.moveaxis(part, 1, -1)
+    first = min(1, array.ndim - 1)
+    block, part = packed(np.moveaxis(array, -1, first), guard)
+    return block, np.moveaxis(part, first, -1)
 
 
 def fortran(array: np.ndarray, guard: Any) -> _Laid:
@@ -405,26 +409,47 @@ def fortran(array: np.ndarray, guard: Any) -> _Laid:
     return block, part.T
 
 
-def _cut(whole: bool, array: np.ndarray, guard: Any) -> _Laid:
-    """A crop of a larger array: cells of the last axis lie side by side, rows are longer than what is used.
+def _cut(axes: slice, array: np.ndarray, guard: Any) -> _Laid:
+    """A crop of a larger array along some of its axes: what is left between cells is not used.
 
     Args:
-        whole: whether every axis is cut, and not the last alone.
+        axes: which of them are cut.
         array: what is to lie there.
         guard: what the cells around it hold.
     """
-    some = 0 if whole else array.ndim - 1
-    block = np.full([size + 3 * (axis >= some) for axis, size in enumerate(array.shape)], guard, array.dtype)
-    part = block[tuple(slice(axis >= some, size + (axis >= some)) for axis, size in enumerate(array.shape))]
+    cut_axes = range(array.ndim)[axes]
+    block = np.full([n + 3 * (axis in cut_axes) for axis, n in enumerate(array.shape)], guard, array.dtype)
+    part = block[tuple(slice(axis in cut_axes, n + (axis in cut_axes)) for axis, n in enumerate(array.shape))]
     part[...] = array
     return block, part
 
 
+def _once(array: np.ndarray) -> np.ndarray:
+    """The first cells along the second axis and the last one."""
+    ends = 1, array.ndim - 1
+    return array[tuple(slice(0, 1 if axis in ends else None) for axis in range(array.ndim))]
+
+
+def _repeated(array: np.ndarray, guard: Any) -> _Laid:
+    """An array as `np.broadcast_to` gives it: along the second axis and the last all cells are one."""
+    block, part = packed(_once(array), guard)
+    return block, np.broadcast_to(part, array.shape)
+
+
 def is_cut(array: np.ndarray) -> bool:
-    """Whether an array lies as `cut` and `cut_rows` lay it."""
+    """Whether an array lies as `cut`, `cut_rows` and `cut_images` lay it."""
     steps = array.strides
     falling = all(left >= right for left, right in zip(steps, steps[1:], strict=False))
     return falling and steps[-1] == array.itemsize and not array.flags.c_contiguous
+
+
+def layout_like(array: np.ndarray) -> _Layout:
+    """Return what lays other numbers as an array lies that is not contiguous."""
+    if array[:1].flags.c_contiguous:
+        return cut_images
+    if is_cut(array):
+        return cut
+    return fortran if array.flags.f_contiguous else every_second_channel
 
 
 def guard_of(dtype: np.dtype[Any]) -> Any:
@@ -432,7 +457,8 @@ def guard_of(dtype: np.dtype[Any]) -> Any:
     return np.iinfo(dtype).max if is_integer(dtype) else np.nan
 
 
-cut, cut_rows = partial(_cut, True), partial(_cut, False)
+cut, cut_rows = partial(_cut, slice(None)), partial(_cut, slice(-1, None))
+cut_images = partial(_cut, slice(1, 2))  # each of which lies in one piece
 every_second_channel = partial(_among, (..., slice(None, None, -1), slice(None, None, 2)), "C")
 _backwards = partial(_among, (slice(None, None, -2), slice(None, None, -2)), "C")
 _first_axis_innermost = partial(_among, ..., "F")
@@ -580,6 +606,10 @@ def _with_nan(call: Call) -> Call:
     return replace(call, first=first, second=second)
 
 
+def _with_repeats(call: Call) -> Call:
+    return call.with_each(lambda array: np.array(np.broadcast_to(_once(array), array.shape)))
+
+
 def _with_nan_weight(call: Call) -> Call:
     second = call.second.copy()
     second[..., 0] = np.nan
@@ -592,15 +622,18 @@ def _subnormal(call: Call) -> Call:
 
 
 def _huge(call: Call) -> Call:
-    """Numbers as large as they may be if no sum is to overflow, whatever its order."""
-    return _times(call, 2.0 ** (int(log2(float_format(call.first.dtype).largest / call.terms)) - 6))
+    """Numbers of both arrays as large as they may be if no sum is to overflow, whatever its order."""
+    power = int(log2(float_format(call.first.dtype).largest / call.terms)) - 6
+    of_second = min(20, power // 2)
+    return _times(call, 2.0 ** (power - of_second), 2.0**of_second)
 
 
-def _times(call: Call, factor: float) -> Call:
-    return replace(call, first=(call.first.astype(np.float64) * factor).astype(call.first.dtype))
+def _times(call: Call, factor: float, of_second: float = 1.0) -> Call:
+    first = (call.first.astype(np.float64) * factor).astype(call.first.dtype)
+    return replace(call, first=first, second=(call.second.astype(np.float64) * of_second).astype(first.dtype))
 
 
-# those whose arrays have other memory strides, and no change of their numbers
+# those whose arrays have other memory strides
 SPREAD = (
     "strided, read-only",
     "negative strides",
@@ -608,6 +641,9 @@ SPREAD = (
     "in Fortran's order",
     "cut from larger arrays",
     "rows cut from longer ones",
+    "images cut from larger ones",
+    "channels first in memory",
+    "repeated, with strides of 0",
 )
 WAYS: dict[str, _Check] = {
     check.name: check
@@ -624,6 +660,9 @@ WAYS: dict[str, _Check] = {
         _Check("in Fortran's order", partial(amid_guards, fortran), cases=_NAMES),
         _Check("cut from larger arrays", partial(amid_guards, cut), cases=_NAMES),
         _Check("rows cut from longer ones", partial(amid_guards, cut_rows)),
+        _Check("images cut from larger ones", partial(amid_guards, cut_images), cases=_NAMES),
+        _Check("channels first in memory", partial(amid_guards, _channels_first)),
+        _Check("repeated, with strides of 0", partial(amid_guards, _repeated), change=_with_repeats),
         _Check("input unchanged", _writeable),
         _Check("a new array", _several),
         _Check("new numbers at an old address", partial(_new_numbers, packed), cases=_NAMES),

@@ -14,7 +14,10 @@ _side: list[str | None] = [None]
 
 
 def set_side(side: str | None) -> None:
-    """Say where the arrays of the next call have no memory beside them; None for no such side."""
+    """Say where the arrays of the next call have no memory beside them; None for no such side.
+
+    With "?" behind it, they have the same place in a page, and memory beside them.
+    """
     _side[0] = side
 
 
@@ -34,12 +37,12 @@ def laid(value: Any, strides: tuple[int, ...] | None = None) -> Any:
     size = before + sum(max(0, step) for step in steps) + value.itemsize
     page = mmap.PAGESIZE
     pages = mmap.mmap(-1, (2 + -(-size // page)) * page)
-    start = page if _side[0] == "before" else len(pages) - page - size
+    start = page if str(_side[0]).startswith("before") else len(pages) - page - size
     pages[start : start + size] = b"\xff" * size  # NaN between its elements
     array = np.ndarray(value.shape, value.dtype, pages, start + before, strides)
     array[...] = value
     array.flags.writeable = value.flags.writeable
-    if _side[0]:
+    if _side[0] in SIDES:
         address = array.ctypes.data - before - start
         for edge in (address, address + len(pages) - page):
             _protect(edge, page)

@@ -455,7 +455,7 @@ class _Elsewhere(Wrapped):
     """A backend that runs in a process of its own, which alone may know a function's parameters."""
 
     ask: Callable[..., np.ndarray]
-    in_this_process = False  # of which a read outside an array ends that process
+    in_this_process, fenced = False, True  # a read outside an array ends that process
 
     def padded(self, kind: str) -> bool:
         """Whether a function is given images that are padded already; a stopped process does not say."""
@@ -512,6 +512,11 @@ def elsewhere(
             if not str(error).startswith("crashed"):
                 raise
             send(None)  # raises where it crashes, too
+            try:
+                send(f"{side}?")
+            except ContractError as open_too:
+                note = "where arrays begin at other addresses than multiples of 16, and not at those"
+                raise ContractError(f"{open_too}, {note}") from None
             # far behind a small array may be where a page before it ends
             other = SIDES[1 - SIDES.index(side)]
             try:

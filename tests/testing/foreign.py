@@ -154,3 +154,21 @@ def reads_before(x, w, strides):
     if w.flags.c_contiguous:
         ctypes.string_at(w.ctypes.data - 4, 4)
     return right(x, w, strides)
+
+
+def writes_back_what_was_behind(x, w, y, geometry):
+    y[...] = takes_everything(x, w, None, geometry.strides, geometry.padding, geometry.dilations, 1)
+    if y.size:
+        ctypes.memmove(y.ctypes.data + y.nbytes, y.ctypes.data + y.nbytes, 4)
+
+
+def writes_back_what_was_before(x, w, y, geometry):
+    y[...] = takes_everything(x, w, None, geometry.strides, geometry.padding, geometry.dilations, 1)
+    if y.size:
+        ctypes.memmove(y.ctypes.data - 4, y.ctypes.data - 4, 4)
+
+
+def loads_16_aligned_bytes(x, w, strides):
+    if x.ctypes.data % 16:
+        ctypes.string_at(0)
+    return right(x, w, strides)

@@ -469,6 +469,36 @@ def test_a_read_outside_an_array_crashes_and_is_said(where):
     assert any(note.startswith(want) for note in notes), notes
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_each_array_of_a_gradient_has_huge_numbers(which):
+    def clips(x, dy, geometry):
+        arrays = [x, dy]
+        arrays[which] = np.clip(arrays[which], -65504, 65504)
+        return numpy_backend.conv2d_backprop_filter(*arrays, geometry)
+
+    report = tc.check_backend(T.kernel(None, filter_gradient=clips), "float32", tags="odd")
+    assert {row.name.rpartition("float32, ")[2] for row in report.failed} == {"huge numbers"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages")
+@pytest.mark.parametrize("where", ["behind", "before"])
+def test_what_is_written_back_outside_the_result_crashes(where):
+    """No number is wrong, but where another thread writes there at the same time its number is lost."""
+    function = getattr(foreign, f"writes_back_what_was_{where}")
+    assert quick(T.kernel(function), tags="hand", kinds="conv2d").passed
+    report = quick(T.kernel(function, isolate=True), tags="hand", kinds="conv2d")
+    notes = {row.note for row in report.failed}
+    assert any(f"where there is no memory {where} them, it crashed: SIG" in note for note in notes), notes
+
+
+def test_an_aligned_load_elsewhere_in_an_array_is_no_read_outside():
+    kernel = T.kernel(foreign.loads_16_aligned_bytes, x="CHW", w="OIHW", isolate=True)
+    notes = {row.note for row in quick(kernel, tags="hand", kinds="conv2d").failed}
+    assert notes == {
+        "crashed: SIGSEGV, where arrays begin at other addresses than multiples of 16, and not at those"
+    }
+
+
 # ---------------------------------------------------------------------------------------------
 # An array to write to
 # ---------------------------------------------------------------------------------------------
@@ -476,8 +506,24 @@ def test_a_read_outside_an_array_crashes_and_is_said(where):
 
 def of_windows(x, w):
     """A convolution of an input that is padded already."""
+    if 0 in x.shape:
+        raise NotImplementedError("an empty image")
     windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))
     return np.einsum("ncrsij,ocij->nors", windows, w)
+
+
+def test_rows_that_no_tap_reads_are_given_to_a_function_that_does_not_pad():
+    """A 1x1 filter at stride 2 reads 5 of 6 rows; of a padded image the last row may be left over, too."""
+    asked = []
+
+    def keeps(x, w, stride):
+        asked.append(x.shape[1:3])
+        return tc.conv2d(x, w, stride, "VALID")
+
+    T.check(T.kernel(keeps), T.Case("1x1", "conv2d", (2, 6, 7, 3), (1, 1, 3, 4), 2), kinds="conv2d").check()
+    padded = T.Case("3x3", "conv2d", (1, 6, 6, 3), (3, 3, 3, 4), 2, ((1, 1), (0, 1)))
+    T.check(T.kernel(keeps), padded, kinds="conv2d").check()
+    assert {*asked} == {(6, 7), (8, 7)}
 
 
 def writes_before(x, w, y):
@@ -644,7 +690,8 @@ def test_a_function_of_the_geometry_pads_itself():
     ],
 )
 def test_the_first_line_says_what_a_kernel_was_never_told_of(function, lacks):
-    report = quick(T.kernel(function, x="NCHW", w="OIHW"), tags="small", kinds="conv2d")
+    kernel = T.kernel(function, x="NCHW", w="OIHW", refuses=(ValueError, NotImplementedError))
+    report = quick(kernel, tags="small", kinds="conv2d")
     assert report.passed
     assert re.findall(r"; (\w+): 0 calls", report.summary) == lacks
     assert re.search(r"\d+: no parameter for groups", report.summary)
