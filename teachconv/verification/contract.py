@@ -593,7 +593,7 @@ def _after_nan(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     first, second = (np.full(larger.shape_of(role), np.nan, dtype) for role in roles)
     channels = larger.shape_of(call.kind.result)[-1]
     bias = None if call.bias is None else np.full(channels, np.nan, dtype)
-    with suppress(Refused):  # of a kernel that does not take as many channels
+    with suppress(Refused, ArgumentError):  # a kernel or an algorithm may not take as many channels
         wider = replace(call, first=first, second=second, bias=bias, geometry=larger)
         dispatch.run_canonical(wider, module, **options)
     return dispatch.run_canonical(call, module, **options)
