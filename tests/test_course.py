@@ -86,7 +86,9 @@ def test_a_submission_cannot_write_its_own_points(name, tmp_path, monkeypatch, c
     (tmp_path / "wrong.py").write_text("def f(:\n")
     if name == "conv_layer":  # the speed, on a machine that others use, has a test of its own
         monkeypatch.setattr(sys.modules["checking"], "judge", without_speed(sys.modules["checking"].judge))
-    assert main(found["ASSIGNMENT"], [str(tmp_path), "--csv", str(tmp_path / "a.csv"), "--seconds", "10"]) == 0
+    assert (
+        main(found["ASSIGNMENT"], [str(tmp_path), "--csv", str(tmp_path / "a.csv"), "--seconds", "10"]) == 0
+    )
     shown = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert [*shown] == ["ana/" + SOLUTIONS[name], "prints.py", "walks.py", "wrong.py"]
     assert shown["prints.py"].endswith("uses os")

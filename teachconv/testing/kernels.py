@@ -403,7 +403,7 @@ class _Adapter:
         if self.forms["pads"] != "applied":
             return self._call(arrays, g, bias)
         sizes = [  # with rows that no tap reads, as an image that is padded by hand has them
-            axis.in_size + axis.pad_before + axis.pad_after if self.kind == FORWARD else axis.full_size
+            axis.in_size + axis.pad_before + axis.pad_after if self.kind.gathers else axis.full_size
             for axis in g.axes
         ]
         axes = list(zip(g.axes, sizes, strict=True))
@@ -414,8 +414,12 @@ class _Adapter:
             raise Refused("an empty image, which its padding makes one smaller than the filter")
         if not self.kind.scatters:
             zero = arrays["input"].dtype.type(self.quantized["x_zero_point"] if self.quantized else 0)
-            one = {"filter_size": 1, "stride": 1, "dilation": 1}
-            copied = replace(g, axes=tuple(replace(axis, **one, out_size=size) for axis, size in axes))
+            copied = replace(
+                g,
+                axes=tuple(
+                    replace(axis, filter_size=1, stride=1, dilation=1, out_size=size) for axis, size in axes
+                ),
+            )
             padded = backends.pad(arrays["input"] - zero, copied) + zero  # integers wrap around, and back
             if not arrays["input"].flags.c_contiguous:
                 padded = layout_like(arrays["input"])(padded, guard_of(padded.dtype))[1]
