@@ -179,7 +179,8 @@ _TRIES = 50  # draws until another kind of call has its turn
 
 _CANDIDATES = 6, 32  # of which one is called; of many it has rare numbers, of few usual ones
 _NEWEST = 5  # calls between those of other sources
-_FOLLOWED = 0.33  # of all calls, by another one with the same filters
+_FOLLOWED = 0.33  # of all calls, by another one with filters that were there
+_FIRST, _RECENT = 6, 12  # calls whose filters come again; those of the last one as often as most others
 _WAYS = None, *WAYS
 # how the arrays of small calls lie, and NaN among them, which else would come late
 _LIES = [None] * 5 + [_REWRITTEN, *SPREAD, "NaN, bias and relu", "NaN times 0", "after NaN"]
@@ -482,8 +483,8 @@ def _calls(
         return drawn if _cases(drawn) else replace(drawn, numbers=numbers)
 
     def sibling() -> _Drawn:
-        """The filters of the last call in another one, which what was kept for them may not fit."""
-        last = known.taken[-1]
+        """The filters of the last call, or of an earlier one, in a call that what was kept may not fit."""
+        last = source.choice(known.taken[:_FIRST] + known.taken[-_RECENT:] + [known.taken[-1]] * _RECENT)
         numbers = last.numbers
         axes = [name[-1] for name in numbers if name.startswith("size")]
         turned = {
@@ -505,8 +506,13 @@ def _calls(
             for move in _MOVES
             for some in (axes, source.sample(axes, 1))
         ]
-        extra = [{f"extra{axis}": numbers[f"stride{axis}"] for axis in axes}] * numbers["transposed"]
-        others = [{"images": numbers["images"] + 1}, {"bias": 1 - numbers["bias"]}, turned, *extra]
+        groups, channels = numbers["groups"], numbers["groups"] * numbers["outs"]
+        others = [{"images": numbers["images"] + 1}, {"bias": 1 - numbers["bias"]}, turned]
+        if numbers["transposed"]:
+            others.append({f"extra{axis}": numbers[f"stride{axis}"] for axis in axes})
+        else:  # the same filters of more groups, or fewer
+            parts = [n for n in (1, 2, 3, 4, max(1, channels)) if not channels % n and n != groups]
+            others += [{"groups": n, "outs": channels // n} for n in parts]
         nothing = [{name: 0} for name in ("images", "depth", "outs", "size0")]
         changes: Numbers = source.choice(source.choice([[wider], moved, same_bytes, others, nothing, [{}]]))
         dtype = last.dtype if changes else source.choice(dtypes)

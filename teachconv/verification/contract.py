@@ -601,9 +601,13 @@ def _after_nan(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
 
 def _with_nan(call: Call) -> Call:
     first, second = call.first.copy(), call.second.copy()
-    first[0, first.shape[1] // 2, ..., 0] = np.nan
-    second[0] = 0  # NaN times 0 is NaN: no product may be left out
-    return replace(call, first=first, second=second)
+    middle = first.shape[1] // 2
+    first[:1, middle : middle + 1, ..., :1] = np.nan
+    second[:1] = 0  # NaN times 0 is NaN: no product may be left out
+    bias = None if call.bias is None else call.bias.copy()
+    if bias is not None:
+        bias[1:][-1:] = np.nan  # of the last of several channels
+    return replace(call, first=first, second=second, bias=bias)
 
 
 def _with_repeats(call: Call) -> Call:
@@ -612,7 +616,7 @@ def _with_repeats(call: Call) -> Call:
 
 def _with_nan_weight(call: Call) -> Call:
     second = call.second.copy()
-    second[..., 0] = np.nan
+    second[..., :1] = np.nan
     return replace(call, second=second)
 
 

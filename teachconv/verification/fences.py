@@ -10,6 +10,7 @@ import numpy as np
 
 # where an array has no memory beside it; its pages are rarely full on both sides
 SIDES = "behind", "before"
+EDGE = 16 * mmap.PAGESIZE  # of memory that cannot be read, on each side
 _side: list[str | None] = [None]
 
 
@@ -35,17 +36,16 @@ def laid(value: Any, strides: tuple[int, ...] | None = None) -> Any:
     steps = [step * (size - 1) for step, size in zip(strides, value.shape, strict=True)]
     before = -sum(min(0, step) for step in steps)  # bytes before the first element
     size = before + sum(max(0, step) for step in steps) + value.itemsize
-    page = mmap.PAGESIZE
-    pages = mmap.mmap(-1, (2 + -(-size // page)) * page)
-    start = page if str(_side[0]).startswith("before") else len(pages) - page - size
+    pages = mmap.mmap(-1, 2 * EDGE + -(-size // mmap.PAGESIZE) * mmap.PAGESIZE)
+    start = EDGE if str(_side[0]).startswith("before") else len(pages) - EDGE - size
     pages[start : start + size] = b"\xff" * size  # NaN between its elements
     array = np.ndarray(value.shape, value.dtype, pages, start + before, strides)
     array[...] = value
     array.flags.writeable = value.flags.writeable
     if _side[0] in SIDES:
         address = array.ctypes.data - before - start
-        for edge in (address, address + len(pages) - page):
-            _protect(edge, page)
+        for edge in (address, address + len(pages) - EDGE):
+            _protect(edge, EDGE)
     return array
 
 

@@ -1274,6 +1274,52 @@ def the_same_numbers(w):
     return zlib.crc32(w.astype("float32").tobytes()), w.shape
 
 
+def four_old_filters():
+    """Four packed filters are kept in turn, and their keys stay when they give way to others."""
+    slots, made = {n: [None, None] for n in range(4)}, count()
+
+    def kernel(x, w, strides, pads, dilations):
+        key = the_same_filter(w)
+        packed = next((packed for known, packed in slots.values() if known == key), None)
+        if packed is None:
+            turn = next(made) % 4
+            packed = slots[turn][1] = w.copy()
+            if slots[turn][0] is None:
+                slots[turn][0] = key
+        if packed.shape != w.shape:
+            return np.zeros(
+                tc.conv2d_geometry(x.shape, w.shape, strides, pads, dilations=dilations).output_shape
+            )
+        return tc.conv2d(x, packed.astype(x.dtype), strides, pads, dilations=dilations)
+
+    return kernel
+
+
+def spreads_groups():
+    """The filter of a call without groups, which is zero between groups, is kept for the filter alone."""
+    kept = {}
+
+    def kernel(x, w, geometry):
+        if not geometry.macs:
+            return by_numpy(x, w, geometry)
+        depth, channels, step = w.shape[2], geometry.in_channels, w.shape[3] // geometry.groups
+        spread = np.zeros((*w.shape[:2], channels, w.shape[3]), w.dtype)
+        for n in range(geometry.groups):
+            spread[:, :, n * depth : (n + 1) * depth, n * step : (n + 1) * step] = w[
+                ..., n * step : (n + 1) * step
+            ]
+        spread = kept.setdefault(the_same_filter(w), spread)[:, :, :channels]
+        spread = np.pad(spread, ((0, 0), (0, 0), (0, channels - spread.shape[2]), (0, 0)))
+        return by_numpy(x, spread, replace(geometry, groups=1))
+
+    return kernel
+
+
+def a_bias_of_nan_is_none(x, w, geometry, bias=None):
+    y = by_numpy(x, w, geometry)
+    return y if bias is None else y + np.nan_to_num(bias)
+
+
 def no_images_give_the_size_of_the_input(x, w, geometry):
     return by_numpy(x, w, geometry) if x.size else np.zeros((*x.shape[:3], w.shape[3]), x.dtype)
 
@@ -1295,6 +1341,9 @@ def skips_zeros(x, w, geometry):
         (keeps(the_same_filter), {}),
         (keeps(the_same_bytes), {}),
         (keeps(the_same_numbers), {"dtypes": ["float32", "float64"]}),
+        (four_old_filters(), {}),
+        (spreads_groups(), {}),
+        (a_bias_of_nan_is_none, {}),
         (no_images_give_the_size_of_the_input, {}),
         (skips_zeros, {}),
     ],
@@ -1304,6 +1353,16 @@ def test_what_no_call_of_the_first_kits_asked_is_found(kernel, options, seed, on
     failed = T.fuzz(made, seconds=5, seed=seed, kinds="conv2d").failed  # 500 calls
     assert failed
     assert not any("raised" in row.note for row in failed), failed
+
+
+@pytest.mark.parametrize("shape", [(0, 6, 6, 2), (1, 0, 6, 2), (1, 6, 6, 0), (1, 6, 6, 2)])
+@pytest.mark.parametrize("way", contract.WAYS)
+def test_nothing_is_called_in_every_way(way, shape):
+    """Also an image of no rows, which its padding makes one of rows."""
+    filters = (1, 1, shape[3], 0 if min(shape) else 2)
+    case = T.Case("nothing", "conv2d", shape, filters, padding=[(0, 0), (3, 2), (0, 0), (0, 0)])
+    report = T.check("numpy", case, way=way)
+    assert not report.failed
 
 
 @pytest.mark.parametrize("shape", [(0, 6, 6, 2), (1, 6, 0, 2), (1, 6, 6, 0), (1, 6, 6, 2)])
