@@ -401,9 +401,9 @@ class _Adapter:
         """Pad the input, or cut the result from the whole one, where the function does neither."""
         if self.forms["pads"] != "applied":
             return self._call(arrays, g, bias)
+        gradient = self.kind.scatters or self.kind.sums_images
         sizes = [  # with rows that no tap reads, as an image that is padded by hand has them
-            axis.in_size + axis.pad_before + axis.pad_after if self.kind == FORWARD else axis.full_size
-            for axis in g.axes
+            axis.full_size if gradient else axis.in_size + axis.pad_before + axis.pad_after for axis in g.axes
         ]
         axes = list(zip(g.axes, sizes, strict=True))
         inner = replace(

@@ -1162,12 +1162,10 @@ def test_the_bytes_of_a_filter_come_back_in_another_shape():
     again = [
         (one, other)
         for (draw, dtype, one), (next_draw, next_dtype, other) in itertools.pairwise(calls)
-        if (draw, dtype) == (next_draw, next_dtype)
-        and one != other
-        and one[2:] == other[2:]
-        and np.prod(one) == np.prod(other) > 4
+        if (draw, dtype) == (next_draw, next_dtype) and one != other and np.prod(one) == np.prod(other) > 4
     ]
-    assert len(again) > 4
+    assert len(again) > 15
+    assert any(one[2:] == other[2:] for one, other in again)  # taps alone, as 1x5 and 5x1
 
 
 def test_the_pads_of_same_at_stride_2_are_drawn_soon(clock):
