@@ -1162,12 +1162,10 @@ def test_the_bytes_of_a_filter_come_back_in_another_shape():
     again = [
         (one, other)
         for (draw, dtype, one), (next_draw, next_dtype, other) in itertools.pairwise(calls)
-        if (draw, dtype) == (next_draw, next_dtype)
-        and one != other
-        and one[2:] == other[2:]
-        and np.prod(one) == np.prod(other) > 4
+        if (draw, dtype) == (next_draw, next_dtype) and one != other and np.prod(one) == np.prod(other) > 4
     ]
-    assert len(again) > 4
+    assert len(again) > 15
+    assert any(one[2:] == other[2:] for one, other in again)  # taps alone, as 1x5 and 5x1
 
 
 def test_the_pads_of_same_at_stride_2_are_drawn_soon(clock):
@@ -1389,8 +1387,8 @@ def test_a_call_on_nothing_is_made_and_judged(shape):
     assert note_of(lambda x, w, geometry: np.zeros(geometry.output_shape))[0] is False
 
 
-@pytest.mark.parametrize(("error", "seconds", "passed"), [("direct", 5, True), ("winograd2", 0.1, None)])
-def test_a_kernel_of_one_filter_size_has_a_report(error, seconds, passed, clock):
+@pytest.mark.parametrize(("error", "seconds"), [("direct", 5), ("winograd2", 0.1), ("winograd2", 0.02)])
+def test_a_kernel_of_one_filter_size_has_a_report(error, seconds, clock):
     """Few of the random calls are like those that it takes; of none no share can be told."""
 
     def of_3x3(x, w, pads):
@@ -1399,5 +1397,6 @@ def test_a_kernel_of_one_filter_size_has_a_report(error, seconds, passed, clock)
         return tc.conv2d(x, w, 1, pads)
 
     report = T.fuzz(T.kernel(of_3x3, error=error), seconds=seconds, seed=0, data="integers")
-    assert report.passed is passed
-    assert ("pairs of properties" in report.summary) is bool(passed)
+    assert not report.failed
+    assert ("pairs of properties" in report.summary) is bool(report.passed)
+    assert report.passed or seconds < 5
