@@ -302,8 +302,11 @@ You need Python 3.11 or newer. teachconv {version} has to be installed; where it
 
     python -m pip install teachconv jupyterlab matplotlib scikit-learn
 
-Until then, install it from a clone of its repository with `python -m pip install .`, or from a file `.whl`
-that your teacher gives you, and the other three as above. On Windows write `py` for `python`. To see whether
+Until then, from the file that your teacher gives you, in its folder:
+
+    python -m pip install teachconv-{version}-py3-none-any.whl jupyterlab matplotlib scikit-learn
+
+or from a clone of its repository (`python -m pip install .`). On Windows write `py` for `python`. To see whether
 it works:
 
     python -m teachconv exercises
@@ -313,7 +316,7 @@ installed there, install it in a terminal of the hub, as above.
 
 ## What is here
 
-- `notebooks`: start `jupyter lab` in this folder and open them. The answers that they mention, in `answers`,
+- `notebooks`: start `python -m jupyter lab` in this folder and open them. The answers that they mention, in `answers`,
   are not here: your teacher has them, and they are on the pages of teachconv.
 - `conv_layer`: assignment 1. `TASK.md` says what to do; `python check_layer.py` says what is wrong.
 - `port`, `digits`: assignments 2 and 3, in the same way.
