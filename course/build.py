@@ -306,8 +306,8 @@ Until then, from the file that your teacher gives you, in its folder:
 
     python -m pip install teachconv-{version}-py3-none-any.whl jupyterlab matplotlib scikit-learn
 
-or from a clone of its repository (`python -m pip install .`). On Windows write `py` for `python`. To see whether
-it works:
+or from a clone of its repository (`python -m pip install .`). On Windows write `py` for `python`. To see
+whether it works:
 
     python -m teachconv exercises
 
@@ -316,8 +316,8 @@ installed there, install it in a terminal of the hub, as above.
 
 ## What is here
 
-- `notebooks`: start `python -m jupyter lab` in this folder and open them. The answers that they mention, in `answers`,
-  are not here: your teacher has them, and they are on the pages of teachconv.
+- `notebooks`: start `python -m jupyter lab` in this folder and open them. The answers that they mention, in
+  `answers`, are not here: your teacher has them, and they are on the pages of teachconv.
 - `conv_layer`: assignment 1. `TASK.md` says what to do; `python check_layer.py` says what is wrong.
 - `port`, `digits`: assignments 2 and 3, in the same way.
 - `study.html`: ten questions, to be answered in a browser before the course and after it.

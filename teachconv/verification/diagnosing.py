@@ -172,7 +172,7 @@ def search(
         if tried >= last:
             break
     if named is None:
-        cut = " in this time: thorough=True looks for all" if work.short else ""
+        cut = " in this time: tc.diff(..., thorough=True) looks for all" if work.short else ""
         remarks = remarks or [f"none of the usual mistakes{cut}"]
         if nearest[1] and wrong > _FEW:
             share = f"{min(99, round(100 * nearest[0]))} %"

@@ -303,7 +303,7 @@ def test_the_search_is_bounded_and_says_what_it_tried(slow_clock):
     assert row.diagnosis is None
     assert (row.tried, 0.5 < row.looked < 0.53) == (50, True)
     assert re.search(
-        r"none of the usual mistakes in this time: thorough=True looks for all \(tried 50 explanations in ",
+        r"none of the usual mistakes in this time: tc\.diff\(\.\.\., thorough=True\) looks for all \(tried 50 explanations in ",
         " ".join(str(report).split()),
     )
     assert row.where in " ".join(str(report).split())
