@@ -62,4 +62,6 @@ def test_what_was_left_out_is_said():
     x, w = (make_array(shape, "float32", "normal", "said") for shape in ((1, 1, 1, 2), (1, 1, 2, 16393)))
     row = tc.diff(tc.conv2d, x, w, backends=[], against=np.roll(tc.conv2d(x, w), 5000, 3)[..., ::-1]).rows[0]
     assert row.diagnosis is None
-    assert row.note.startswith("none of the usual mistakes in this time: tc.diff(..., thorough=True) looks for all")
+    assert row.note.startswith(
+        "none of the usual mistakes in this time: tc.diff(..., thorough=True) looks for all"
+    )
