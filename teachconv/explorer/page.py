@@ -94,6 +94,7 @@ MODULES = (
     "axis_tables",
     "numbers",
     "elements",
+    "held_arrays",
     "quantized",
     "view",
     "grids",

@@ -180,7 +180,8 @@ _TRIES = 50  # draws until another kind of call has its turn
 _CANDIDATES = 6, 32  # of which one is called; of many it has rare numbers, of few usual ones
 _NEWEST = 5  # calls between those of other sources
 _FOLLOWED = 0.33  # of all calls, by another one with filters that were there
-_FIRST, _RECENT = 6, 12  # calls whose filters come again; those of the last one as often as most others
+_NEXT = 0.75  # of these, with the filters of the last call; else of the first or the recent ones
+_FIRST, _RECENT = 6, 12
 _WAYS = None, *WAYS
 # how the arrays of small calls lie, and NaN among them, which else would come late
 _LIES = [None] * 5 + [_REWRITTEN, *SPREAD, "NaN, bias and relu", "NaN times 0", "after NaN"]
@@ -484,7 +485,8 @@ def _calls(
 
     def sibling() -> _Drawn:
         """The filters of the last call, or of an earlier one, in a call that what was kept may not fit."""
-        last = source.choice(known.taken[:_FIRST] + known.taken[-_RECENT:] + [known.taken[-1]] * _RECENT)
+        others = known.taken[:_FIRST] + known.taken[-_RECENT:]
+        last = known.taken[-1] if source.random() < _NEXT else source.choice(others)
         numbers = last.numbers
         axes = [name[-1] for name in numbers if name.startswith("size")]
         turned = {

@@ -531,7 +531,7 @@ class _Adapter:
             arrays = [value for value in named.values() if isinstance(value, np.ndarray)]
             if all(array.size for array in arrays):
                 raise
-            raise ContractError(f"{what_went_wrong(error)}; {_NOTHING}") from error
+            raise Refused(f"an array is empty: {what_went_wrong(error)}") from error
 
     def _number(self, name: str, given: tuple[Any, ...]) -> Any:
         """Return strides, pads or dilations in the function's form, or refuse what it cannot say."""
@@ -614,9 +614,6 @@ _KEPT = 8  # results that must stay as they were
 
 
 _addresses: list[int] = []  # of arrays of other strides, for which the function asked
-_NOTHING = (
-    "an array is empty: return zeros (and the bias), or refuse the call by NotImplementedError or refuses="
-)
 _BY_ADDRESS = "no arrays of other memory strides: it takes arrays by their address"
 
 

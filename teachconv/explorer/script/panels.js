@@ -2,7 +2,8 @@
 
 import { same } from "./numbers.js";
 import { h, plural } from "./elements.js";
-import { heldArray, index, inside } from "./view.js";
+import { heldArray } from "./held_arrays.js";
+import { index, inside } from "./view.js";
 
 /** The number of products that each cell of the "in" side is in; uneven counts cause the checkerboard. */
 export function overlapPanel(view, app) {
