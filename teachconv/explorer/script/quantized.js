@@ -2,6 +2,7 @@
 // Pages of other calls do not have this module: whoever uses it asks first whether the document is quantized.
 
 import { h } from "./elements.js";
+import { heldArray } from "./held_arrays.js";
 
 const { fround } = Math;
 
@@ -123,6 +124,12 @@ export function rescalingSteps(view, cell, { steps }) {
     h("h3", {}, `From the sum to the stored integer: scheme ${quantized.scheme}`),
     h("p", {}, `${quantized.runtime}. The multiplier is `, forms.flatMap(([what, number], i) => [i ? `, ${what} ` : `${what} = `, h("b", {}, number)]), "."),
     stepList(steps));
+}
+
+/** The steps of a quantized average: [what is done, the number after it]. */
+export function poolSteps({ doc }, cell) {
+  const numbers = { ...doc, format: {}, dtype: "float64" }; // not all of them are integers
+  return doc.pool.steps.map(([what, number]) => [what, heldArray(numbers, number, doc.result).get(cell)]);
 }
 
 /** How a quantized pool comes from its window to the mean. */

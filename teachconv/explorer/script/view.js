@@ -3,7 +3,7 @@
 import { axisOf, countedCells, inverse } from "./axis_tables.js";
 import { channelsOf, heldArray } from "./held_arrays.js";
 import { ExactSum, parse } from "./numbers.js";
-import { rescaled, stored, zeroAt } from "./quantized.js";
+import { poolSteps, rescaled, stored, zeroAt } from "./quantized.js";
 
 export const index = (cell) => (cell ? cell.join(", ") : "a zero between two cells");
 
@@ -207,7 +207,8 @@ export class View {
     if (bias !== null) sum.add(bias, this.doc.format ? 1 : 1n);
     if (this.kind === "conv2d_backprop_filter" && !this.doc.empty) missing += this.variant.terms - list.length;
     if (missing) return { list, missing, bias };
-    if (this.doc.pool) return { list, missing, bias, total: this.pooled(cell, list, sum), steps: this.poolSteps(cell) };
+    const steps = this.doc.pool?.steps && poolSteps(this, cell);
+    if (this.doc.pool) return { list, missing, bias, total: steps ? BigInt(steps.at(-1)[1]) : this.pooled(cell, list, sum), steps };
     return { list, missing, bias, sum: sum.value, ...(this.doc.quantized ? stored(this, cell, bias, sum.value) : { total: sum.value }) };
   }
 
@@ -222,20 +223,11 @@ export class View {
   /** What a pool makes of the cells of a window, whose exact sum is known. */
   pooled(cell, list, sum) {
     const { reduce, start = null } = this.doc.pool;
-    const steps = this.poolSteps(cell);
-    if (steps) return BigInt(steps.at(-1)[1]);
     if (reduce !== "max") return reduce === "sum" ? sum.value : sum.over(this.divisor(cell));
     const begin = start === null ? [] : [parse(start, this.doc)];
     const values = [...begin, ...list.filter((tap) => !tap.outside).map((tap) => tap.value)];
     if (start !== null && values.some(Number.isNaN)) return NaN;
     return values.filter((value) => !Number.isNaN(value)).reduce((most, value) => (most === undefined || value > most ? value : most), undefined);
-  }
-
-  /** The steps of a quantized average: [what is done, the number after it]. */
-  poolSteps(cell) {
-    const { doc } = this;
-    const numbers = { ...doc, format: {}, dtype: "float64" }; // not all of them are integers
-    return doc.pool.steps?.map(([what, number]) => [what, heldArray(numbers, number, doc.result).get(cell)]);
   }
 
   /** What the sum of a window is divided by. */
