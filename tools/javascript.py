@@ -47,6 +47,7 @@ def written(
     *,
     known: Iterable[Part] = (),
     members: Iterable[str] = (),
+    without: Iterable[str] = (),
     to_read: bool = False,
 ) -> tuple[list[str], list[Part]]:
     """Return what JavaScript calls the roots, and the definitions of all that they use.
@@ -56,6 +57,7 @@ def written(
         natives: what the page calls functions and classes that it has in JavaScript of its own.
         known: definitions that the page has from another call.
         members: methods and properties of the classes that other scripts use.
+        without: names of fields that objects are written without.
         to_read: whether local names stay, and the first sentences of docstrings become comments; otherwise
             local names become letters.
 
@@ -75,7 +77,7 @@ def written(
       return lower ? tuple(large, small) : tuple(small, large);
     }
     """
-    writer = _Writer(natives, known, members, to_read)
+    writer = _Writer(natives, known, members, {*without}, to_read)
     return [writer.value(root) for root in roots], writer.finished()
 
 
@@ -83,10 +85,15 @@ class _Writer:
     """What is written: the names of Python's objects in JavaScript, and their definitions."""
 
     def __init__(
-        self, natives: Mapping[Any, str], known: Iterable[Part], members: Iterable[str], to_read: bool
+        self,
+        natives: Mapping[Any, str],
+        known: Iterable[Part],
+        members: Iterable[str],
+        without: set[str],
+        to_read: bool,
     ) -> None:
         self.natives = natives
-        self.to_read = to_read
+        self.without, self.to_read = without, to_read
         self.names = {id(part.value): part.name for part in known}  # by the id of what has the name,
         self.kept: list[Any] = []  # which lives as long
         self.parts: list[Part] = []
@@ -137,7 +144,7 @@ class _Writer:
             opening, closing = ("tuple(", ")") if isinstance(value, tuple) else ("[", "]")
             return _listed(opening, map(self.value, value), closing)
         if not isinstance(value, Mapping):
-            names = [field.name for field in dataclasses.fields(value)]
+            names = [field.name for field in dataclasses.fields(value) if field.name not in self.without]
             names += [name for name, member in vars(type(value)).items() if isinstance(member, _PROPERTY)]
             value = {name: getattr(value, name) for name in names}
         pairs = (f"{self.value(key)}: {self.value(item)}" for key, item in value.items())  # a key may be null

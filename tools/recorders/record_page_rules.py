@@ -11,12 +11,10 @@ of their own.
 import json
 import re
 import sys
-from dataclasses import replace
 from inspect import Parameter, signature
 from itertools import groupby, islice, product
 from math import prod
 from pathlib import Path
-from unittest.mock import patch
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
@@ -90,31 +88,25 @@ NATIVES = {
 }
 
 
-_NO_WINDOWS = '"resize":tuple(),"shuffles":tuple(),'  # of a target
+_WITHOUT = "resize", "shuffles"  # of a target; no page asks for these either
 
 
 def made():
     """Return the text of each file by its name."""
-    without = {name: replace(target, resize=(), shuffles=()) for name, target in TARGETS.items()}
-    with patch.dict(TARGETS, without):  # no page asks for these either
-        return _made()
-
-
-def _made():
     entries = {name: FUNCTIONS[function] for name, function in PAGE_FUNCTIONS.items()}
     roots = [*(entry.resolver for entry in entries.values()), written_call]
     scripts = [path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js") if path.name != "law.js"]
     members = _attributes(scripts)
     for _ in range(2):  # which properties of a geometry the rules use is known when they are written
         _, law_parts = written(LAW, NATIVES, members=members, to_read=True)
-        names, parts = written(roots, NATIVES, known=law_parts)
+        names, parts = written(roots, NATIVES, known=law_parts, without=_WITHOUT)
         members |= _attributes(part.text for part in parts)
     rules = {
         "functions": {name: _entry(entries[name], names[number]) for number, name in enumerate(entries)},
         "writtenCall": names[-1],
         "parts": {
             "FRAMEWORKS": f"const FRAMEWORKS={json.dumps(FRAMEWORKS)};",
-            **{part.name: compact(part.text).replace("\n", "").replace(_NO_WINDOWS, "") for part in parts},
+            **{part.name: compact(part.text).replace("\n", "") for part in parts},
         },
     }
     return {
