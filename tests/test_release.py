@@ -49,6 +49,12 @@ def test_version_and_citation_agree():
     assert f"version: {tc.__version__}\n" in release.CITATION.read_text()
 
 
+@pytest.mark.parametrize("page", ["install.md", "teach/index.md"])
+def test_the_pages_name_the_wheel_that_is_built(page):
+    named = re.findall(r"teachconv-([\d.]+)-py3-none-any", (HERE.parent / "docs" / page).read_text("utf-8"))
+    assert {*named} == {tc.__version__}
+
+
 def test_a_changelog_of_the_form():
     assert list(release.changelog_problems(GOOD)) == []
 

@@ -150,6 +150,12 @@ def reads_behind(x, w, strides):
     return right(x, w, strides)
 
 
+def reads_16_kib_behind(x, w, strides):
+    if x.flags.c_contiguous:
+        ctypes.string_at(x.ctypes.data + x.nbytes + (16 << 10), 4)
+    return right(x, w, strides)
+
+
 def reads_before(x, w, strides):
     if w.flags.c_contiguous:
         ctypes.string_at(w.ctypes.data - 4, 4)

@@ -469,6 +469,13 @@ def test_a_read_outside_an_array_crashes_and_is_said(where):
     assert any(note.startswith(want) for note in notes), notes
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages")
+def test_a_read_far_outside_an_array_crashes():
+    kernel = T.kernel(foreign.reads_16_kib_behind, x="CHW", w="OIHW", isolate=True)
+    notes = {row.note for row in quick(kernel, tags="hand", kinds="conv2d").failed}
+    assert any(note.startswith("read or wrote outside its arrays") for note in notes), notes
+
+
 @pytest.mark.parametrize("which", [0, 1])
 def test_each_array_of_a_gradient_has_huge_numbers(which):
     def clips(x, dy, geometry):

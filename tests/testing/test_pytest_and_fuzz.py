@@ -214,11 +214,10 @@ def pads_after(y, x, w, strides, pads, *rest):
         pytest.param(groups_of_4, r"filters=\(1, 1, 1, 4\)", marks=pytest.mark.slow),
         pytest.param(second_image, r"input=\(2, 1, 1, 1\)", marks=pytest.mark.slow),
         pytest.param(deep_sums, r"input=\(1, 1, 1, 10[12]\)", marks=pytest.mark.slow),
-        # one cell before them stays where the result without it is 0
-        pytest.param(pads_after, r"padding=\(\(0, 0\), \([01], 5\)\)", marks=pytest.mark.slow),
+        pytest.param(pads_after, r"padding=\(\(0, 0\), \(0, 5\)\)", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_planted_bug_is_found_and_made_small(bug, smallest, seed, clock):
     report = T.fuzz(planted(bug), seconds=30, seed=seed)
     assert len(report.failed) == 1
