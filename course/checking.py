@@ -62,12 +62,15 @@ def of(row: Any) -> Fault:
     return Fault(f"the result is wrong in {row.where}" if row.where else "another result")
 
 
-def near(one: np.ndarray, other: Any, tolerance: float = 1e-9) -> bool:
+ROUNDING = 1e-9  # relative and absolute: what two right results may differ by
+
+
+def near(one: np.ndarray, other: Any, tolerance: float = ROUNDING) -> bool:
     """Whether two results are the same up to rounding."""
     return one.shape == np.shape(other) and np.allclose(one, other, tolerance, tolerance)
 
 
-def known(got: np.ndarray, mistakes: Iterable[tuple[str, Any]], tolerance: float = 1e-9) -> Fault | None:
+def known(got: np.ndarray, mistakes: Iterable[tuple[str, Any]], tolerance: float = ROUNDING) -> Fault | None:
     """Return the first mistake, a sentence and what it gives, that gives a result; None if none does."""
     found = (Fault(said, named=True) for said, wrong in mistakes if near(got, wrong, tolerance))
     return next(found, None)
@@ -75,7 +78,7 @@ def known(got: np.ndarray, mistakes: Iterable[tuple[str, Any]], tolerance: float
 
 def differ(got: np.ndarray, want: Any) -> Fault:
     """Return the fault of numbers that no known mistake explains: how many are wrong, and the first one."""
-    wrong = ~np.isclose(got, want, 1e-9, 1e-9)
+    wrong = ~np.isclose(got, want, ROUNDING, ROUNDING)
     first = np.unravel_index(wrong.argmax(), wrong.shape)
     where = f"at [{', '.join(map(str, first))}] " if first else ""
     numbers = f"{where}yours is {got[first]:g}, and right is {np.asarray(want)[first]:g}"

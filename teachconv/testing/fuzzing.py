@@ -214,15 +214,16 @@ def fuzz(
 ) -> DiffReport:
     """Run a kernel on random convolutions until one fails or the time is over; make the failure small.
 
-    Some calls are layers of published networks at full size, each followed by another call with the same
-    filters; some are small layers of the same kinds: depthwise ones with strides, causal ones with dilation,
-    many channels, long sums. Most are chosen among many that are drawn at random, so that soon all pairs,
-    and most triples, of the properties that kernels branch on have been asked together: filter sizes, odd
-    and even sizes, one-sided padding, what is left beside tiles of 16, and so on. They come on integers,
-    whose sums are exact, on numbers of all kinds, and in one of the ways in which `check_backend` calls a
-    backend, such as bias and relu, NaN, negative strides or ``out=``. What is like the calls that the kernel
-    refused becomes rare. The same seed gives the same calls; how many of them depends on the machine, and
-    large ones are left out where the kernel would take long.
+    Some calls are layers of published networks at full size; some are small layers of the same kinds:
+    depthwise ones with strides, causal ones with dilation, many channels, long sums. Most are chosen among
+    many that are drawn at random, so that soon all pairs, and most triples, of the properties that kernels
+    branch on have been asked together: filter sizes, odd and even sizes, one-sided padding, what is left
+    beside tiles of 16, and so on. They come on integers, whose sums are exact, on numbers of all kinds, and
+    in one of the ways in which `check_backend` calls a backend, such as bias and relu, NaN, negative strides
+    or ``out=``. After every third call comes another one with filters that were there: what a kernel keeps
+    for them may not fit it. What is like the calls that the kernel refused becomes rare. The same seed gives
+    the same calls; how many of them depends on the machine, and large ones are left out where the kernel
+    would take long.
 
     Args:
         kernel: what `teachconv.testing.kernel` returns, another backend, or the name of one.

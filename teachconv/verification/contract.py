@@ -604,9 +604,10 @@ def _with_nan(call: Call) -> Call:
     middle = first.shape[1] // 2
     first[:1, middle : middle + 1, ..., :1] = np.nan
     second[:1] = 0  # NaN times 0 is NaN: no product may be left out
-    bias = None if call.bias is None else call.bias.copy()
-    if bias is not None:
-        bias[1:][-1:] = np.nan  # of the last of several channels
+    if call.bias is None:
+        return replace(call, first=first, second=second)
+    bias = call.bias.copy()
+    bias[1:][-1:] = np.nan  # of the last of several channels
     return replace(call, first=first, second=second, bias=bias)
 
 
