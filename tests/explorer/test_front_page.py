@@ -96,6 +96,7 @@ def test_a_link_to_the_page_around_opens_the_playground_as_one_set_it(driver, tm
 DOORS = {
     "Learn": "learn/index",
     "Find an answer": "answers/index",
+    "An assignment?": "answers/how_gradients_are_computed",
     "Your port differs?": "answers/which_layer_differs",
     "Port a network": "howto/port_a_network",
     "Check a kernel": "howto/find_a_bug_in_your_kernel",
