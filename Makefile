@@ -203,9 +203,11 @@ test-minimum:
 aarch64: $(ENVIRONMENT)
 	sh tools/aarch64.sh $(CURDIR)/$(BIN)/python
 
-# The extension for Windows, as mingw-w64 compiles it: what it needs there is printed, and it is not loaded.
-windows: $(EXTENSION)
+# The extension for Windows, as mingw-w64 compiles it: what it needs there is printed, and it is not loaded. The kernels'
+# programs in C are run by Wine.
+windows: for-tests
 	sh tools/windows.sh $(CURDIR)/$(BIN)/python
+	$(PYTEST) -m slow tests/backends/test_play.py -k windows
 
 # Run the case table and random shapes under AddressSanitizer and UndefinedBehaviorSanitizer: about 8 minutes.
 sanitize: $(EXTENSION)

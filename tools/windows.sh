@@ -1,15 +1,15 @@
 #!/bin/sh
 # The extension for 64-bit Windows, cross-compiled by mingw-w64 as setup.py compiles it there, and linked against the names
 # of Python's stable ABI. Prints the libraries that it needs. Nothing here can load it, because that takes a Python for
-# Windows; its kernels are run by Wine, see tools/fuzz/fuzz.py processors.
-# Usage: tools/windows.sh PYTHON, which has Cython. It needs Debian, and installs the compiler as root.
+# Windows; its kernels are run by Wine: tools/fuzz/fuzz.py processors, and tests/backends/test_play.py.
+# Usage: tools/windows.sh PYTHON, which has Cython. It needs Debian, and installs the compiler and Wine as root.
 set -eu
 python=$1
 work=$(pwd)/build/windows
 gcc=x86_64-w64-mingw32-gcc-posix
-if [ "$(id -u)" = 0 ] && ! command -v $gcc >/dev/null; then
+if [ "$(id -u)" = 0 ] && ! { command -v $gcc && dpkg -s wine64; } >/dev/null 2>&1; then
   apt-get -qq update
-  apt-get -qq -y --no-install-recommends install gcc-mingw-w64-x86-64-posix >/dev/null
+  apt-get -qq -y --no-install-recommends install gcc-mingw-w64-x86-64-posix wine64 >/dev/null
 fi
 
 # Python's headers with the facts of that system in place of this one's

@@ -1,5 +1,6 @@
 """The C programs of benchmarks/play: each rung is checked and timed without Python, as make kernels-play does."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +12,8 @@ from teachconv.backends import cython_backend
 
 ROOT = Path(__file__).parent.parent.parent
 PLAY, KERNELS = ROOT / "benchmarks" / "play", ROOT / "teachconv" / "kernels"
+MINGW = "x86_64-w64-mingw32-gcc-posix"
+WINE = shutil.which("wine64") or "/usr/lib/wine/wine64"  # where Debian's package wine64 has it
 PROGRAMS = sorted(path.stem for path in PLAY.glob("*.c") if path.stem != "ceilings")
 # size in_channels out_channels filter stride batch
 LAYERS = {
@@ -32,21 +35,21 @@ pytestmark = [
 ]
 
 
-def compiled(source, to):
+def compiled(source, to, compiler="cc", options=("-O0", "-march=native")):
     """Compile a program as make kernels-play does, without optimisation and for a shorter time."""
-    flags = ["-O0", "-march=native", "-pthread", "-DPLAY_MICROSECONDS=1", f"-I{KERNELS}", f"-I{PLAY}"]
-    command = ["cc", *flags, source, KERNELS / "process.c", KERNELS / "crew.c", "-o", to, "-lm"]
+    flags = [*options, "-pthread", "-DPLAY_MICROSECONDS=1", f"-I{KERNELS}", f"-I{PLAY}"]
+    command = [compiler, *flags, source, KERNELS / "process.c", KERNELS / "crew.c", "-o", to, "-lm"]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return to
 
 
-def run(program, *words):
-    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60)
+def run(program, *words, **options):
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60, **options)
 
 
 @pytest.fixture(scope="module")
-def together(tmp_path_factory):
+def source_together(tmp_path_factory):
     """All programs as one, whose first argument says which to run: the kernels, which each includes, compile once."""
     folder = tmp_path_factory.mktemp("play")
     wrong = (PLAY / "row_gemm.c").read_text().replace("w, want", "x, want")
@@ -61,19 +64,48 @@ def together(tmp_path_factory):
             f'    if (argc > 1 && !strcmp(argv[1], "{path.stem}")) return {path.stem}_main({arguments});'
         ]
     (folder / "together.c").write_text("\n".join([*lines, "    return 3;", "}", ""]))
-    return compiled(folder / "together.c", folder / "together")
+    return folder / "together.c"
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_rung_without_python(name, together):
-    done = run(together, name, *LAYERS.get(name, "9 5 7 3 2 2").split())
+@pytest.fixture(scope="module")
+def together(source_together):
+    return compiled(source_together, source_together.with_suffix(""))
+
+
+def check_output(name, done):
+    """A program says of its rung, and of the rung with a packed filter, that it is right."""
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
         assert re.fullmatch(
             rf"{name}(, packed)? +\d x \d, \d+ to \d+ channels: right, \S+ us, \S+ GFLOP/s", line
         )
     assert len(done.stdout.splitlines()) == 1 + ("_pack(" in (PLAY / f"{name}.c").read_text())
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_rung_without_python(name, together):
+    check_output(name, run(together, name, *LAYERS.get(name, "9 5 7 3 2 2").split()))
     assert run(together, name, "0", "1").returncode == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which(MINGW) is None or not os.access(WINE, os.X_OK),
+    reason=f"needs {MINGW} and wine64, which make windows installs",
+)
+@pytest.mark.parametrize("isa", ["-msse2", "-march=haswell", "-march=skylake-avx512"])
+def test_rungs_on_windows(isa, source_together, tmp_path):
+    """By Wine, as setup.py compiles for Windows: the stack is aligned for 16 bytes only, a long has 32 bits."""
+    flag = {"-march=haswell": "avx2", "-march=skylake-avx512": "avx512bw"}.get(isa, "")
+    if flag not in Path("/proc/cpuinfo").read_text():
+        pytest.skip(f"this processor runs no program of {isa}")
+    options = ["-O2", isa, "-static", "-Wa,-muse-unaligned-vector-move"]
+    program = compiled(source_together, tmp_path / "together.exe", MINGW, options)
+    home = {"WINEPREFIX": str(tmp_path / "wine"), "WINEDLLOVERRIDES": "mscoree=;mshtml=", "WINEDEBUG": "-all"}
+    subprocess.run([WINE, "wineboot", "--init"], env=os.environ | home, capture_output=True, timeout=120)
+    for name in PROGRAMS:
+        words = LAYERS.get(name, "9 5 7 3 2 2").split()
+        check_output(name, run(WINE, program, name, *words, env=os.environ | home))
 
 
 @pytest.mark.slow
