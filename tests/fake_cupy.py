@@ -170,6 +170,7 @@ def fake_cublas():
     cublas = ModuleType("cupy_backends.cuda.libs.cublas")
     cublas.CUBLAS_POINTER_MODE_HOST = 0
     cublas.mode = 1
+    cublas.getVersion = lambda handle: 130100
     cublas.CUBLAS_DEFAULT_MATH, cublas.math = 0, 3  # as if a user had set TF32
     cublas.getMathMode = lambda handle: cublas.math
     cublas.setMathMode = lambda handle, mode: setattr(cublas, "math", mode)
@@ -220,7 +221,7 @@ def _behind(value):
 
 
 def fake_cupy(folder, limit=1 << 28):
-    """Return the module, and cuBLAS's; kernels are kept in ``folder``, no array is above ``limit`` bytes."""
+    """Return what replaces modules; kernels are kept in ``folder``, no array is above ``limit`` bytes."""
     cupy = ModuleType("cupy")
     pool = SimpleNamespace(limit=limit)
 
@@ -264,6 +265,7 @@ def fake_cupy(folder, limit=1 << 28):
         get_current_stream=lambda: Stream(),
         memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
         nvrtc=Nvrtc(folder),
+        cublas=fake_cublas(),
         device=SimpleNamespace(get_cublas_handle=lambda: 1),
         runtime=SimpleNamespace(
             getDeviceCount=lambda: 2,
@@ -280,4 +282,5 @@ def fake_cupy(folder, limit=1 << 28):
             runtimeGetVersion=lambda: 0,
         ),
     )
-    return {"cupy": cupy, "cupy_backends.cuda.libs.cublas": fake_cublas()}
+    # CuPy's attribute looks for cuBLAS in NVIDIA's wheel; the module does not load by itself
+    return {"cupy": cupy, "cupy_backends.cuda.libs.cublas": None}

@@ -3,7 +3,6 @@
 import gc
 import threading
 import weakref
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -242,12 +241,13 @@ def test_a_plan_may_run_on_another_stream_than_made_it(shapes, stand_in, monkeyp
 def test_a_product_is_rounded_to_nothing_whatever_the_handle_says(stand_in):
     """TF32 as the math mode of CuPy's handle would break the bound of float32; it is what it was afterwards."""
     x, w = arrays((1, 6, 6, 8), (1, 1, 8, 8))
-    cublas = import_module("cupy_backends.cuda.libs.cublas")
+    cublas = stand_in.cuda.cublas
     assert cublas.math == 3
     traced = tc.trace(tc.conv2d, x, w, backend="cupy")
     assert traced.algorithm == "im2col"
     assert "cublas gemm" in [stage.name for stage in traced.stages]
     assert (cublas.math, cublas.mode) == (3, 1)
+    assert "cuBLAS 130100" in str(tc.find_source(tc.conv2d, x, w, backend="cupy"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -327,6 +327,31 @@ def test_borrowed_arrays_are_held_until_the_kernels_end(stand_in, tensor, xw, mo
     devices.hold_borrowed()
     gc.collect()
     assert all(reference() is None for reference in borrowed)
+
+
+def test_a_borrowed_array_waits_for_the_kernels_of_its_own_thread(stand_in, tensor, xw, monkeypatch):
+    """Another thread's call ends between the conversion of an array and the launch of the kernel that reads it."""
+    monkeypatch.setattr(devices, "_borrowed", [])
+    recorded = []
+
+    class Event(stand_in.cuda.Event):
+        done = False
+
+        def record(self):
+            recorded.append(self)
+
+    monkeypatch.setattr(stand_in.cuda, "Event", Event)
+    reference = weakref.ref(devices.device_array(tensor(xw[0]), "x"))
+    other = threading.Thread(target=devices.hold_borrowed)
+    other.start()
+    other.join()
+    devices.hold_borrowed()
+    theirs, ours = recorded
+    for event, is_held in ((theirs, True), (ours, False)):
+        event.done = True
+        devices.hold_borrowed()
+        gc.collect()
+        assert (reference() is not None) == is_held
 
 
 def test_find_source_shows_the_line_of_the_reason(stand_in):
