@@ -38,10 +38,19 @@ class Array:
         return len(self._behind)
 
     def __getitem__(self, key):
-        return Array(self._behind[_index(key)], self.device)
+        return Array(self._behind[self._index(key)], self.device)
 
     def __setitem__(self, key, value):
-        self._behind[_index(key)] = _behind(value)
+        assert self.device.id == Device.current
+        self._behind[self._index(key)] = _behind(value)
+
+    def _index(self, key):
+        keys = key if isinstance(key, tuple) else (key,)
+        assert all(one.device.id == self.device.id for one in keys if isinstance(one, Array))
+        return tuple(map(_behind, keys))
+
+    def __ge__(self, number):
+        return Array(self._behind >= number, self.device)
 
     def __iadd__(self, other):
         self._behind += _behind(other)
@@ -84,6 +93,9 @@ class Device:
 
     def __exit__(self, *error):
         Device.current = self._before
+
+    def synchronize(self):
+        pass  # the stand-in has computed when a launch returns
 
 
 class OutOfMemoryError(MemoryError):
@@ -161,6 +173,7 @@ class RawKernel:
         assert shared_mem <= self.max_dynamic_shared_size_bytes
         for value in values:  # CuPy passes NumPy arrays by value, if they have one element
             assert not isinstance(value, np.ndarray) or value.size == 1
+            assert not isinstance(value, Array) or value.device.id == Device.current
         given = [None if isinstance(value, np.uint64) else _behind(value) for value in values]
         assert not self._function(*grid, *block, shared_mem, arguments_of(given), 0)
 
@@ -212,10 +225,6 @@ def fake_cublas():
     return cublas
 
 
-def _index(key):
-    return tuple(map(_behind, key)) if isinstance(key, tuple) else _behind(key)
-
-
 def _behind(value):
     return value._behind if isinstance(value, Array) else value
 
@@ -230,11 +239,16 @@ def fake_cupy(folder, limit=1 << 28):
             raise OutOfMemoryError(f"Out of memory allocating for {shape}")
         return shape
 
-    def asarray(value):
+    def asarray(value, dtype=None):
         if isinstance(value, Array):
             return value
-        fits(value.shape, value.dtype)
-        return Array(np.array(value))
+        made = np.array(value, dtype)
+        fits(made.shape, made.dtype)
+        return Array(made)
+
+    def ascontiguousarray(array):
+        assert array.device.id == Device.current
+        return Array(np.ascontiguousarray(array._behind), array.device)
 
     def set_limit(size):
         pool.limit = size or limit
@@ -244,9 +258,12 @@ def fake_cupy(folder, limit=1 << 28):
     cupy.empty = lambda shape, dtype: Array(np.full(fits(shape, dtype), poison(dtype), dtype))
     cupy.ones = lambda shape, dtype: Array(np.ones(fits(shape, dtype), dtype))
     cupy.zeros = lambda shape, dtype: Array(np.zeros(fits(shape, dtype), dtype))
+    cupy.full = lambda shape, number, dtype: Array(np.full(fits(shape, dtype), number, dtype))
+    cupy.nonzero = lambda array: tuple(Array(found, array.device) for found in np.nonzero(array._behind))
+    cupy.ix_ = lambda *axes: tuple(map(Array, np.ix_(*map(_behind, axes))))
     cupy.asarray = asarray
     cupy.asnumpy = lambda array: array.get()
-    cupy.ascontiguousarray = lambda array: Array(np.ascontiguousarray(array._behind), array.device)
+    cupy.ascontiguousarray = ascontiguousarray
     cupy.broadcast_to = lambda array, shape: Array(np.broadcast_to(array._behind, shape), array.device)
     cupy.maximum = lambda array, number, out=None: Array(
         np.maximum(array._behind, number, out=None if out is None else out._behind)

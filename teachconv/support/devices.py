@@ -368,7 +368,8 @@ def array_module(array: Any) -> Any:
 
 def contiguous(array: np.ndarray) -> np.ndarray:
     """Return the array in C order and in the same memory; a copy only if it is not contiguous already."""
-    return array_module(array).ascontiguousarray(array)
+    with on_device_of(array):
+        return array_module(array).ascontiguousarray(array)
 
 
 def to_host(value: Any) -> Any:

@@ -14,6 +14,7 @@ from teachconv.backends.cuda import compiling, ladder, sources
 from teachconv.core.geometry import conv2d_geometry
 from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS
 from teachconv.data.seeded import make_array
+from teachconv.dialects import jax
 from teachconv.inspection import marks
 from teachconv.running import planning
 from teachconv.support import devices
@@ -207,6 +208,50 @@ def test_what_is_made_is_made_beside_the_input(stand_in):
         assert tc.conv2d(image, w).device.id == 1
 
 
+def test_a_volume_is_computed_where_it_is(stand_in):
+    """Its planes are cut out, and its result made, on its own device, which is not the current one."""
+    x, w, dy = arrays((1, 4, 5, 5, 4), (2, 3, 3, 4, 4), (1, 3, 3, 3, 4))
+    for op, args in (
+        (tc.conv3d, (x, w)),
+        (tc.conv3d_backprop_input, (x.shape, w, dy)),
+        (tc.conv3d_backprop_filter, (x, w.shape, dy)),
+    ):
+        with stand_in.cuda.Device(1):
+            there = [stand_in.asarray(a) if isinstance(a, np.ndarray) else a for a in args]
+        got = op(*there)
+        assert got.device.id == 1
+        assert np.array_equal(got.get(), op(*args))
+
+
+def into_a_transposed_array(x, dy, out):
+    """A gradient whose last two axes join, into an array where they are not next to each other."""
+    out = out.transpose(2, 3, 1, 0)
+    return tc.depthwise_conv2d_backprop_filter(x, out.shape, dy, out=out)
+
+
+@pytest.mark.parametrize(
+    ("call", "shapes"),
+    [
+        (lambda x, w: tc.conv2d(x, w, data_format="NCHW"), [(1, 4, 5, 5), (3, 3, 4, 6)]),
+        (
+            lambda x, w: jax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)), (2, 1)),
+            [(1, 4, 5, 5), (6, 4, 3, 3)],
+        ),
+        (lambda x: tc.pad(x, ((0, 0), (1, 1), (2, 0), (0, 0))), [(1, 5, 5, 2)]),
+        (into_a_transposed_array, [(1, 5, 5, 4), (1, 3, 3, 8), (2, 4, 3, 3)]),
+    ],
+    ids=["channels first", "zeros between inputs", "padding", "out"],
+)
+def test_what_is_arranged_is_arranged_beside_the_input(call, shapes, stand_in):
+    """On a device that is not the current one."""
+    args = arrays(*shapes)
+    with stand_in.cuda.Device(1):
+        there = list(map(stand_in.asarray, args))
+    got = call(*there)
+    assert got.device.id == 1
+    assert np.array_equal(got.get(), call(*args))
+
+
 def test_a_plan_keeps_the_transformed_filter_on_the_gpu(stand_in, xw):
     x, w = arrays((2, 7, 6, 32), (3, 3, 32, 32), data="normal")
     for filters, image in ((w, x), (stand_in.asarray(w), stand_in.asarray(x))):
@@ -236,6 +281,24 @@ def test_a_plan_may_run_on_another_stream_than_made_it(shapes, stand_in, monkeyp
     op = tc.conv2d if len(shapes[0]) == 4 else tc.conv3d
     tc.plan(op, arrays(shapes[1])[0], input_shape=shapes[0], padding="SAME", backend="cupy")
     assert waited
+
+
+def test_what_a_plan_keeps_is_held_until_all_streams_have_read_it(stand_in, monkeypatch):
+    """CuPy gives its memory to the next array of the stream that made it, while another stream may still read."""
+    kept, held = [], []
+
+    def synchronize(device):
+        held.extend(reference() is not None for reference in kept)
+
+    monkeypatch.setattr(stand_in.cuda.Device, "synchronize", synchronize)
+    x, w = arrays((1, 7, 6, 32), (3, 3, 32, 32))
+    plan = tc.plan(tc.conv2d, w, input_shape=x.shape, padding="SAME", backend="cupy")
+    plan(x)
+    kept += map(weakref.ref, plan.packed.kept.values())
+    del plan
+    gc.collect()
+    assert held == [True] * len(kept) == [True, True]
+    assert [reference() for reference in kept] == [None, None]
 
 
 def test_a_product_is_rounded_to_nothing_whatever_the_handle_says(stand_in):
