@@ -38,10 +38,19 @@ class Array:
         return len(self._behind)
 
     def __getitem__(self, key):
-        return Array(self._behind[_index(key)], self.device)
+        return Array(self._behind[self._index(key)], self.device)
 
     def __setitem__(self, key, value):
-        self._behind[_index(key)] = _behind(value)
+        assert self.device.id == Device.current
+        self._behind[self._index(key)] = _behind(value)
+
+    def _index(self, key):
+        keys = key if isinstance(key, tuple) else (key,)
+        assert all(one.device.id == self.device.id for one in keys if isinstance(one, Array))
+        return tuple(map(_behind, keys))
+
+    def __ge__(self, number):
+        return Array(self._behind >= number, self.device)
 
     def __iadd__(self, other):
         self._behind += _behind(other)
@@ -84,6 +93,9 @@ class Device:
 
     def __exit__(self, *error):
         Device.current = self._before
+
+    def synchronize(self):
+        pass  # the stand-in has computed when a launch returns
 
 
 class OutOfMemoryError(MemoryError):
@@ -161,6 +173,7 @@ class RawKernel:
         assert shared_mem <= self.max_dynamic_shared_size_bytes
         for value in values:  # CuPy passes NumPy arrays by value, if they have one element
             assert not isinstance(value, np.ndarray) or value.size == 1
+            assert not isinstance(value, Array) or value.device.id == Device.current
         given = [None if isinstance(value, np.uint64) else _behind(value) for value in values]
         assert not self._function(*grid, *block, shared_mem, arguments_of(given), 0)
 
@@ -170,6 +183,7 @@ def fake_cublas():
     cublas = ModuleType("cupy_backends.cuda.libs.cublas")
     cublas.CUBLAS_POINTER_MODE_HOST = 0
     cublas.mode = 1
+    cublas.getVersion = lambda handle: 130100
     cublas.CUBLAS_DEFAULT_MATH, cublas.math = 0, 3  # as if a user had set TF32
     cublas.getMathMode = lambda handle: cublas.math
     cublas.setMathMode = lambda handle, mode: setattr(cublas, "math", mode)
@@ -211,16 +225,12 @@ def fake_cublas():
     return cublas
 
 
-def _index(key):
-    return tuple(map(_behind, key)) if isinstance(key, tuple) else _behind(key)
-
-
 def _behind(value):
     return value._behind if isinstance(value, Array) else value
 
 
 def fake_cupy(folder, limit=1 << 28):
-    """Return the module, and cuBLAS's; kernels are kept in ``folder``, no array is above ``limit`` bytes."""
+    """Return what replaces modules; kernels are kept in ``folder``, no array is above ``limit`` bytes."""
     cupy = ModuleType("cupy")
     pool = SimpleNamespace(limit=limit)
 
@@ -229,11 +239,16 @@ def fake_cupy(folder, limit=1 << 28):
             raise OutOfMemoryError(f"Out of memory allocating for {shape}")
         return shape
 
-    def asarray(value):
+    def asarray(value, dtype=None):
         if isinstance(value, Array):
             return value
-        fits(value.shape, value.dtype)
-        return Array(np.array(value))
+        made = np.array(value, dtype)
+        fits(made.shape, made.dtype)
+        return Array(made)
+
+    def ascontiguousarray(array):
+        assert array.device.id == Device.current
+        return Array(np.ascontiguousarray(array._behind), array.device)
 
     def set_limit(size):
         pool.limit = size or limit
@@ -243,9 +258,12 @@ def fake_cupy(folder, limit=1 << 28):
     cupy.empty = lambda shape, dtype: Array(np.full(fits(shape, dtype), poison(dtype), dtype))
     cupy.ones = lambda shape, dtype: Array(np.ones(fits(shape, dtype), dtype))
     cupy.zeros = lambda shape, dtype: Array(np.zeros(fits(shape, dtype), dtype))
+    cupy.full = lambda shape, number, dtype: Array(np.full(fits(shape, dtype), number, dtype))
+    cupy.nonzero = lambda array: tuple(Array(found, array.device) for found in np.nonzero(array._behind))
+    cupy.ix_ = lambda *axes: tuple(map(Array, np.ix_(*map(_behind, axes))))
     cupy.asarray = asarray
     cupy.asnumpy = lambda array: array.get()
-    cupy.ascontiguousarray = lambda array: Array(np.ascontiguousarray(array._behind), array.device)
+    cupy.ascontiguousarray = ascontiguousarray
     cupy.broadcast_to = lambda array, shape: Array(np.broadcast_to(array._behind, shape), array.device)
     cupy.maximum = lambda array, number, out=None: Array(
         np.maximum(array._behind, number, out=None if out is None else out._behind)
@@ -264,6 +282,7 @@ def fake_cupy(folder, limit=1 << 28):
         get_current_stream=lambda: Stream(),
         memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
         nvrtc=Nvrtc(folder),
+        cublas=fake_cublas(),
         device=SimpleNamespace(get_cublas_handle=lambda: 1),
         runtime=SimpleNamespace(
             getDeviceCount=lambda: 2,
@@ -280,4 +299,5 @@ def fake_cupy(folder, limit=1 << 28):
             runtimeGetVersion=lambda: 0,
         ),
     )
-    return {"cupy": cupy, "cupy_backends.cuda.libs.cublas": fake_cublas()}
+    # CuPy's attribute looks for cuBLAS in NVIDIA's wheel; the module does not load by itself
+    return {"cupy": cupy, "cupy_backends.cuda.libs.cublas": None}

@@ -410,7 +410,7 @@ def zeros(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
     return np.zeros(shape, dtype)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class PackedFilters:
     """What a backend's `pack` returns, which its functions take in place of ``w``.
 

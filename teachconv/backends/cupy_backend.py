@@ -10,6 +10,7 @@ bits.
 from __future__ import annotations
 
 import traceback
+import weakref
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -135,8 +136,11 @@ def pack(
             kept = prepare(job, on_device, Device(cupy))
             hold_borrowed()
         cupy.cuda.get_current_stream().synchronize()  # the calls may come on other streams
-    numbers = max(kept.values(), key=lambda array: array.nbytes, default=None)
-    return PackedFilters(on_device, chosen, numbers, kept=kept)
+        numbers = max(kept.values(), key=lambda array: array.nbytes, default=None)
+        packed = PackedFilters(on_device, chosen, numbers, kept=kept)
+        # the memory returns to this stream's pool, and the last calls may still run on other streams
+        weakref.finalize(packed, cupy.cuda.Device().synchronize)
+    return packed
 
 
 def prepare_kernel(
@@ -211,23 +215,25 @@ def _run(
     packed = second if isinstance(second, PackedFilters) else None
     if packed is not None:
         second, algorithm = packed.w.reshape(geometry.filters_shape), packed.algorithm
-    if geometry.rank != 2:
-        if geometry.rank == 3:
-            algorithm = _of_volume(kind, geometry, first, algorithm, precision)
-
-        def run(a: Any, b: Any, flat: ConvGeometry, *last: Any) -> Any:
-            return _run(kind, a, packed if packed and packed.kept else b, flat, algorithm, precision, *last)
-
-        return with_planes(run, kind, first, second, geometry, bias, activation, out)
-    with record.stage("choose algorithm") as stage:
-        job = _schedule(kind, geometry, first, algorithm, precision, bias is not None, relu)
-        stage.know(algorithm=job.algorithm)
-        stage.say("{}: {}", job.algorithm, job.why)
-    shape = geometry.shape_of(kind.result)
-    arrays = {"first": first, "second": second} | ({} if bias is None else {"bias": bias})
-    names = dict(zip(arrays, (*_OPERANDS[kind], "bias"), strict=False))
-    kept = packed.kept if packed is not None else None
     with _device_of(cupy, first if is_on_device(first) else second):  # a packed filter is on a GPU
+        if geometry.rank != 2:
+            if geometry.rank == 3:
+                algorithm = _of_volume(kind, geometry, first, algorithm, precision)
+
+            def run(a: Any, b: Any, flat: ConvGeometry, *last: Any) -> Any:
+                return _run(
+                    kind, a, packed if packed and packed.kept else b, flat, algorithm, precision, *last
+                )
+
+            return with_planes(run, kind, first, second, geometry, bias, activation, out)
+        with record.stage("choose algorithm") as stage:
+            job = _schedule(kind, geometry, first, algorithm, precision, bias is not None, relu)
+            stage.know(algorithm=job.algorithm)
+            stage.say("{}: {}", job.algorithm, job.why)
+        shape = geometry.shape_of(kind.result)
+        arrays = {"first": first, "second": second} | ({} if bias is None else {"bias": bias})
+        names = dict(zip(arrays, (*_OPERANDS[kind], "bias"), strict=False))
+        kept = packed.kept if packed is not None else None
         try:
             return _work(cupy, job, arrays, names, shape, dtype, out, kept)
         except cupy.cuda.memory.OutOfMemoryError as error:

@@ -33,7 +33,7 @@ from ..core.kinds import OPS, Kind, Op
 from ..core.law import AxisGeometry
 from ..running import dispatch, nn_ops
 from ..support import record, tables
-from ..support.devices import array_module, contiguous, override_of
+from ..support.devices import array_module, contiguous, on_device_of, override_of
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, refuse_unknown
 
 # the ops that compute a dialect function, by the number of spatial axes
@@ -148,8 +148,9 @@ class ConvCall:
             x = x.reshape(n // self.batch_groups, *sizes, -1)
         if self.has_gaps:
             shape = len(x), *(axis.in_size for axis in self.geometry.axes), x.shape[-1]
-            stuffed = array_module(x).zeros(shape, x.dtype)
-            stuffed[:, *(slice(None, None, step) for step in self.stuffing)] = x
+            with on_device_of(x):
+                stuffed = array_module(x).zeros(shape, x.dtype)
+                stuffed[:, *(slice(None, None, step) for step in self.stuffing)] = x
             return stuffed
         return x
 

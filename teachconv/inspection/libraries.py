@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 
@@ -35,9 +34,8 @@ def library(backend: str, name: str, dtype: str) -> tuple[str, str]:
     if name in _SCIPY:
         return f"{name} {import_module('scipy').__version__}", _SCIPY[name]
     if name == "cuBLAS":
-        version = import_module("cupy").cuda.cublas.getVersion
-        cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
-        return f"cuBLAS {version(cublas.create())}", "gemmStridedBatched"
+        cuda = import_module("cupy").cuda
+        return f"cuBLAS {cuda.cublas.getVersion(cuda.device.get_cublas_handle())}", "gemmStridedBatched"
     if name == "cuDNN":
         return f"cuDNN {import_module('cudnn').backend_version_string()}", "pygraph.execute"
     if backend == "numpy" and dtype in INTEGERS:

@@ -245,11 +245,12 @@ class PreparedCall:
         if out is None:
             return call.to_caller(self._run_canonical(call, None, activation))
         _check_out(out, call)
-        target = call.from_caller(out)
-        if array_module(out).may_share_memory(target, out):
-            self._run_canonical(call, target, activation)
-        else:  # axes that join were not next to each other in memory: no view does that
-            out[...] = call.to_caller(self._run_canonical(call, None, activation))
+        with on_device_of(out):
+            target = call.from_caller(out)
+            if array_module(out).may_share_memory(target, out):
+                self._run_canonical(call, target, activation)
+            else:  # axes that join were not next to each other in memory: no view does that
+                out[...] = call.to_caller(self._run_canonical(call, None, activation))
         return out
 
     def _run_canonical(

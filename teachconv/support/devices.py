@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 from importlib import import_module
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Any
 
 import numpy as np
@@ -295,21 +295,22 @@ def device_array(value: Any, name: str) -> Any:
     except Exception as error:
         raise ArgumentTypeError(f"{name} must be an array; got {kind}: {plain(error)}") from error
     with _lock:
-        _borrowed.append((None, array))
+        _borrowed.append((get_ident(), None, array))
     return array
 
 
-# Arrays of other libraries and, once kernels that may read them were launched, the event after the last of
-# them. Their owner may use the memory again as soon as the last reference to it is dropped, and it does not
-# know of kernels that still run on CuPy's stream.
-_borrowed: list[tuple[Any, Any]] = []
+# Arrays of other libraries, each with the thread that will launch kernels on it and, once it has done so, the
+# event after the last of them. Their owner may use the memory again as soon as the last reference to it is
+# dropped, and it does not know of kernels that still run on CuPy's stream.
+_borrowed: list[tuple[int, Any, Any]] = []
 _lock = Lock()
 
 
 def hold_borrowed() -> None:
     """Hold the arrays that `device_array` borrowed until the work queued so far on the stream has ended.
 
-    The backend calls this after its launches. What has ended by now is released.
+    The backend calls this after its launches. What has ended by now is released; what other threads have
+    borrowed waits for their own launches.
     """
     if not _borrowed:
         return
@@ -317,7 +318,9 @@ def hold_borrowed() -> None:
     event.record()
     with _lock:
         _borrowed[:] = [
-            (after or event, array) for after, array in _borrowed if after is None or not after.done
+            (thread, after or (event if thread == get_ident() else None), array)
+            for thread, after, array in _borrowed
+            if after is None or not after.done
         ]
 
 
@@ -365,7 +368,8 @@ def array_module(array: Any) -> Any:
 
 def contiguous(array: np.ndarray) -> np.ndarray:
     """Return the array in C order and in the same memory; a copy only if it is not contiguous already."""
-    return array_module(array).ascontiguousarray(array)
+    with on_device_of(array):
+        return array_module(array).ascontiguousarray(array)
 
 
 def to_host(value: Any) -> Any:

@@ -20,7 +20,7 @@ from ..core.arguments import Pads, Pair, Shape, check_steps, integer, real
 from ..core.dtypes import float_format, is_integer
 from ..support import tables
 from ..support.argument_types import ArrayLike, Pairs
-from ..support.devices import array_module
+from ..support.devices import array_module, on_device_of
 from ..support.errors import ArgumentError, brief, check_word
 from ..support.memory import check_memory
 from .calls import CellExplanation, checked_grad, run_window, window_function
@@ -104,9 +104,10 @@ class PadCall:
         """Return the padded array, of the input's dtype."""
         check_memory(self.output_shape, x.dtype, "a padded array")
         xp = array_module(x)
-        result = xp.full(self.output_shape, _number(self.value, x.dtype, self.value_name), x.dtype)
-        written, read = self._cells(xp)
-        result[written] = x[read]
+        with on_device_of(x):
+            result = xp.full(self.output_shape, _number(self.value, x.dtype, self.value_name), x.dtype)
+            written, read = self._cells(xp)
+            result[written] = x[read]
         return result
 
     def backward(self, grad: ArrayLike) -> np.ndarray:

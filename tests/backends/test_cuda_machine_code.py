@@ -224,6 +224,16 @@ def test_wgmma_gemm_begins_all_products_of_a_chunk_at_once(dtype, kind, tile, nv
     assert "WARPGROUP.DEPBAR" not in loop
 
 
+def test_sums_that_are_read_too_early_are_said(nvrtc):
+    """The compiler then waits for products itself, and says so: a variant without a remark reads none too early."""
+    wait = "    wait_for_products<0>();\n"
+    assert sources.source_text("wgmma_gemm.cu").count(wait) == 1
+    text = sources.source_text("wgmma_gemm.cu").replace(wait, "")
+    _, dtype, defines = next(entry for entry in compiled.ALL if entry[0] == "wgmma_gemm.cu")
+    options = [*sources.defines(dtype, defines), "-arch=sm_90a", "-std=c++17"]
+    assert "wgmma.wait_group is injected" in nvrtc.binary(text, "wgmma_gemm.cu", options)[1]
+
+
 @needs_nvdisasm
 @pytest.mark.parametrize("arch", [80, 90])
 def test_depthwise_loads_the_numbers_of_a_row_once(arch, nvrtc):

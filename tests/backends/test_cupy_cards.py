@@ -3,7 +3,6 @@
 import gc
 import threading
 import weakref
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from teachconv.backends.cuda import compiling, ladder, sources
 from teachconv.core.geometry import conv2d_geometry
 from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS
 from teachconv.data.seeded import make_array
+from teachconv.dialects import jax
 from teachconv.inspection import marks
 from teachconv.running import planning
 from teachconv.support import devices
@@ -208,6 +208,50 @@ def test_what_is_made_is_made_beside_the_input(stand_in):
         assert tc.conv2d(image, w).device.id == 1
 
 
+def test_a_volume_is_computed_where_it_is(stand_in):
+    """Its planes are cut out, and its result made, on its own device, which is not the current one."""
+    x, w, dy = arrays((1, 4, 5, 5, 4), (2, 3, 3, 4, 4), (1, 3, 3, 3, 4))
+    for op, args in (
+        (tc.conv3d, (x, w)),
+        (tc.conv3d_backprop_input, (x.shape, w, dy)),
+        (tc.conv3d_backprop_filter, (x, w.shape, dy)),
+    ):
+        with stand_in.cuda.Device(1):
+            there = [stand_in.asarray(a) if isinstance(a, np.ndarray) else a for a in args]
+        got = op(*there)
+        assert got.device.id == 1
+        assert np.array_equal(got.get(), op(*args))
+
+
+def into_a_transposed_array(x, dy, out):
+    """A gradient whose last two axes join, into an array where they are not next to each other."""
+    out = out.transpose(2, 3, 1, 0)
+    return tc.depthwise_conv2d_backprop_filter(x, out.shape, dy, out=out)
+
+
+@pytest.mark.parametrize(
+    ("call", "shapes"),
+    [
+        (lambda x, w: tc.conv2d(x, w, data_format="NCHW"), [(1, 4, 5, 5), (3, 3, 4, 6)]),
+        (
+            lambda x, w: jax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)), (2, 1)),
+            [(1, 4, 5, 5), (6, 4, 3, 3)],
+        ),
+        (lambda x: tc.pad(x, ((0, 0), (1, 1), (2, 0), (0, 0))), [(1, 5, 5, 2)]),
+        (into_a_transposed_array, [(1, 5, 5, 4), (1, 3, 3, 8), (2, 4, 3, 3)]),
+    ],
+    ids=["channels first", "zeros between inputs", "padding", "out"],
+)
+def test_what_is_arranged_is_arranged_beside_the_input(call, shapes, stand_in):
+    """On a device that is not the current one."""
+    args = arrays(*shapes)
+    with stand_in.cuda.Device(1):
+        there = list(map(stand_in.asarray, args))
+    got = call(*there)
+    assert got.device.id == 1
+    assert np.array_equal(got.get(), call(*args))
+
+
 def test_a_plan_keeps_the_transformed_filter_on_the_gpu(stand_in, xw):
     x, w = arrays((2, 7, 6, 32), (3, 3, 32, 32), data="normal")
     for filters, image in ((w, x), (stand_in.asarray(w), stand_in.asarray(x))):
@@ -239,15 +283,34 @@ def test_a_plan_may_run_on_another_stream_than_made_it(shapes, stand_in, monkeyp
     assert waited
 
 
+def test_what_a_plan_keeps_is_held_until_all_streams_have_read_it(stand_in, monkeypatch):
+    """CuPy gives its memory to the next array of the stream that made it, while another stream may still read."""
+    kept, held = [], []
+
+    def synchronize(device):
+        held.extend(reference() is not None for reference in kept)
+
+    monkeypatch.setattr(stand_in.cuda.Device, "synchronize", synchronize)
+    x, w = arrays((1, 7, 6, 32), (3, 3, 32, 32))
+    plan = tc.plan(tc.conv2d, w, input_shape=x.shape, padding="SAME", backend="cupy")
+    plan(x)
+    kept += map(weakref.ref, plan.packed.kept.values())
+    del plan
+    gc.collect()
+    assert held == [True] * len(kept) == [True, True]
+    assert [reference() for reference in kept] == [None, None]
+
+
 def test_a_product_is_rounded_to_nothing_whatever_the_handle_says(stand_in):
     """TF32 as the math mode of CuPy's handle would break the bound of float32; it is what it was afterwards."""
     x, w = arrays((1, 6, 6, 8), (1, 1, 8, 8))
-    cublas = import_module("cupy_backends.cuda.libs.cublas")
+    cublas = stand_in.cuda.cublas
     assert cublas.math == 3
     traced = tc.trace(tc.conv2d, x, w, backend="cupy")
     assert traced.algorithm == "im2col"
     assert "cublas gemm" in [stage.name for stage in traced.stages]
     assert (cublas.math, cublas.mode) == (3, 1)
+    assert "cuBLAS 130100" in str(tc.find_source(tc.conv2d, x, w, backend="cupy"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -327,6 +390,31 @@ def test_borrowed_arrays_are_held_until_the_kernels_end(stand_in, tensor, xw, mo
     devices.hold_borrowed()
     gc.collect()
     assert all(reference() is None for reference in borrowed)
+
+
+def test_a_borrowed_array_waits_for_the_kernels_of_its_own_thread(stand_in, tensor, xw, monkeypatch):
+    """Another thread's call ends between the conversion of an array and the launch of the kernel that reads it."""
+    monkeypatch.setattr(devices, "_borrowed", [])
+    recorded = []
+
+    class Event(stand_in.cuda.Event):
+        done = False
+
+        def record(self):
+            recorded.append(self)
+
+    monkeypatch.setattr(stand_in.cuda, "Event", Event)
+    reference = weakref.ref(devices.device_array(tensor(xw[0]), "x"))
+    other = threading.Thread(target=devices.hold_borrowed)
+    other.start()
+    other.join()
+    devices.hold_borrowed()
+    theirs, ours = recorded
+    for event, is_held in ((theirs, True), (ours, False)):
+        event.done = True
+        devices.hold_borrowed()
+        gc.collect()
+        assert (reference() is not None) == is_held
 
 
 def test_find_source_shows_the_line_of_the_reason(stand_in):

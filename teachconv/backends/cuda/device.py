@@ -49,7 +49,7 @@ class Device:
         CuPy's own matmul copies stacks, and rounds the factors to TF32 if CUPY_TF32 is set. So does the math
         mode that a user may have set on CuPy's handle: the default one rounds nothing.
         """
-        cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
+        cublas = self._cupy.cuda.cublas  # this attribute also loads cuBLAS from NVIDIA's wheel
         count = out.shape[0]
         # for one product, cuBLAS may have blocks share the depth
         name, stack = ("gemm", []) if count == 1 else ("gemmStridedBatched", [count])
