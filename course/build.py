@@ -354,7 +354,8 @@ def main(target="dist/teachconv-course"):
     copy(ROOT / "examples", students / "examples", "kernels", "downstream")
     copy(HERE / "solutions", teachers / "solutions")
     shutil.copy(HERE / "graders.py", teachers / "solutions")
-    shutil.copy(HERE / "rubric.md", teachers)
+    for name in ("rubric.md", "exam.md"):
+        shutil.copy(HERE / name, teachers)
     copy(ROOT / "notebooks" / "answers", teachers / "notebooks" / "answers")
     shown = slides(teachers / "slides")
     study(students, teachers / "study")

@@ -266,20 +266,22 @@ def mark_folder(assignment: Assignment, asked: argparse.Namespace) -> None:
     written = written_points(assignment, asked.written) if asked.written else {}
     book = gradebook_of(assignment, asked.gradebook, names, written) if asked.gradebook else None
     marked: dict[str, Marked] = {}
-    tables = {asked.csv: table_of} if asked.csv else {}
+    # only with a byte-order mark does Excel read UTF-8
+    tables = {asked.csv: (table_of, "utf-8-sig")} if asked.csv else {}
     if book:
-        tables[book.out] = book.filled
+        tables[book.out] = (book.filled, "utf-8")
     for file in tables:
         if file.exists():
             raise SystemExit(f"{file} exists, perhaps with points typed in: move it, or name another file")
-    for file, make in tables.items():
-        write(file, make(assignment, marked))  # before marking, so that a file that cannot be written shows
+    for file, (make, encoding) in tables.items():
+        # before marking, so that a file that cannot be written shows
+        write(file, make(assignment, marked), encoding)
     with ThreadPoolExecutor(asked.jobs) as pool:
         marking = pool.map(partial(mark, assignment, seconds=asked.seconds), paths, files)
         for name, one in zip(names, marking, strict=True):
             marked[name] = one
-            for file, make in tables.items():
-                write(file, make(assignment, marked))
+            for file, (make, encoding) in tables.items():
+                write(file, make(assignment, marked), encoding)
             lost = [f"{each} {got}" for each, got in one.points.items() if got < assignment.points[each]]
             uses = [f"uses {', '.join(one.imports)}"] if one.imports else []
             note = [one.note, *uses] if one.note else [*lost, *uses]
@@ -307,10 +309,10 @@ def submissions_in(folder: Path, asked: str) -> tuple[list[Path], list[Path]]:
     return [path for path in paths if path not in beside], beside
 
 
-def write(file: Path, rows: list[list[str]]) -> None:
+def write(file: Path, rows: list[list[str]], encoding: str) -> None:
     """Write a table; the one before stays whole until it is replaced."""
     part = file.with_name(f"{file.name}.part")
-    with part.open("w", encoding="utf-8", newline="") as stream:
+    with part.open("w", encoding=encoding, newline="") as stream:
         csv.writer(stream, lineterminator="\n").writerows(rows)
     part.replace(file)
 
@@ -393,9 +395,11 @@ def written_points(assignment: Assignment, file: Path) -> dict[str, str]:
     sums = {}
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
-            for row in csv.DictReader(stream):
+            separator = ";" if ";" in stream.readline() else ","  # Excel's, where a comma is a decimal point
+            stream.seek(0)
+            for row in csv.DictReader(stream, delimiter=separator):
                 cells = [row[f"written {number}"] for number in range(1, len(assignment.written) + 1)]
-                points = [float(cell) for cell in cells if cell]
+                points = [float(cell.replace(",", ".")) for cell in cells if cell]
                 if not all(0 <= got <= max(assignment.written) for got in points):
                     raise ValueError(f"{row['file']} has {points}, and {assignment.written} are possible")
                 if len(points) == len(cells):

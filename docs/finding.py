@@ -53,8 +53,10 @@ MOVED = {
     "gallery": "take_these.html#gallery",
     "gradients": "explanation/autodiff.html#in-a-graph",
     "howto/diff_your_framework": "howto/find_a_bug_in_your_kernel.html#compare-an-output-with-the-reference",
+    "howto/embed_an_explorer": "explorer.html#in-your-own-documentation",
     "howto/measure": "benchmarks.html#how-to-measure",
     "howto/work_larger_than_memory": "larger_than_memory.html#in-four-steps",
+    "stories": "explorer.html#stories",
     "statement_of_need": "cite.html#statement-of-need",
 }
 # words of the glossary that are too common to be links, or have a second meaning on some pages

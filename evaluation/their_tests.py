@@ -436,26 +436,26 @@ one that a layer that has no weights is built when it is made: here it is at its
 
 ## Where they differ
 
-Assertions that fail, and errors whose message does not name a word of the line that led to it:
+Assertions that fail, and errors of more than one test whose message does not name a word of the line that led to it:
 
 {differences}
 
 ## Words that are missing
 
 By the number of programs, and then of tests, that stop at the word: what is behind it is not seen. Words of fewer than
-ten tests and no program are left out.
+thirty tests and no program are left out.
 
 {words}
 """
 
 
-def page(results: list[dict], before: list[dict]) -> str:
-    """Return the page about the results of a run, with the counts of an earlier one."""
+def page(results: list[dict]) -> str:
+    """Return the page about the results of a run."""
     groups = list(dict.fromkeys(result["group"] for result in results))
     used = [name for name in OUTCOMES if any(result["outcome"] == name for result in results)]
 
-    def count(entries, group, outcome):
-        return sum(entry["group"] == group and entry["outcome"] == outcome for entry in entries)
+    def count(group, outcome):
+        return sum(result["group"] == group and result["outcome"] == outcome for result in results)
 
     run = table(
         ["from", "commit", "files", "run"],
@@ -469,13 +469,7 @@ def page(results: list[dict], before: list[dict]) -> str:
             for group in groups
         ],
     )
-    counts = table(["from", *used], [[group, *(count(results, group, o) for o in used)] for group in groups])
-    if before:
-        counts += "\n\nThe same before the words of this version were added:\n\n"
-        known = [group for group in groups if any(entry["group"] == group for entry in before)]
-        counts += table(
-            ["from", *used], [[group, *(count(before, group, o) for o in used)] for group in known]
-        )
+    counts = table(["from", *used], [[group, *(count(group, o) for o in used)] for group in groups])
     differing = [
         r for r in results if r["outcome"] == "wrong" or (r["outcome"] == "crashed" and not r.get("named"))
     ]
@@ -492,6 +486,7 @@ def page(results: list[dict], before: list[dict]) -> str:
                 next((why for pattern, why in EXPLAINED if re.search(pattern, key[2])), ""),
             ]
             for key, number in sorted(same.items(), key=lambda item: (item[0][0] != "wrong", -item[1]))
+            if key[0] == "wrong" or number > 1
         ],
     )
     missing = {
@@ -499,7 +494,7 @@ def page(results: list[dict], before: list[dict]) -> str:
         for kind in ("program", "test")
     }
     order = sorted(
-        {*missing["program"], *(word for word, number in missing["test"].items() if number > 9)},
+        {*missing["program"], *(word for word, number in missing["test"].items() if number >= 30)},
         key=lambda word: (-missing["program"][word], -missing["test"][word], word),
     )
     words = table(
@@ -543,7 +538,6 @@ def main() -> None:
     parser.add_argument(
         "--results", type=Path, default=Path("build/their_tests.json"), help="add the results to this file"
     )
-    parser.add_argument("--before", type=Path, help="the results of an earlier version, for the page")
     parser.add_argument("--page", type=Path, help="write the page from the results")
     parser.add_argument("--only", default="", help="run the files whose path contains this")
     parser.add_argument("--test", default="", help="run the tests whose name contains this")
@@ -555,10 +549,7 @@ def main() -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot
 
-    def read(path):
-        return json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else []
-
-    results = read(options.results)
+    results = json.loads(options.results.read_text(encoding="utf-8")) if options.results.exists() else []
 
     def keep(entries):
         """Replace the results of a file, and write all."""
@@ -599,7 +590,7 @@ def main() -> None:
     results.sort(key=lambda r: ([*PROGRAMS, *TESTS].index(r["group"]), r["name"]))
     print(Counter((r["kind"], r["outcome"]) for r in results))
     if options.page:
-        options.page.write_text(page(results, read(options.before)), encoding="utf-8")
+        options.page.write_text(page(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

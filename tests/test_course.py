@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import doctest
 import importlib
 import json
 import os
@@ -93,7 +94,8 @@ def test_a_submission_cannot_write_its_own_points(name, tmp_path, monkeypatch, c
     assert [*shown] == ["ana/" + SOLUTIONS[name], "prints.py", "walks.py", "wrong.py"]
     assert shown["prints.py"].endswith("uses os")
     assert "cannot be read" in shown["wrong.py"]
-    rows = {row["file"]: row for row in csv.DictReader((tmp_path / "a.csv").read_text().splitlines())}
+    table = (tmp_path / "a.csv").read_text(encoding="utf-8-sig")
+    rows = {row["file"]: row for row in csv.DictReader(table.splitlines())}
     totals = {file: int(row["checker"]) for file, row in rows.items()}
     assert totals == {"ana/" + SOLUTIONS[name]: 85, "prints.py": 0, "walks.py": 0, "wrong.py": 0}
     said = rows["walks.py"]["what is wrong"]
@@ -149,7 +151,8 @@ def test_eleven_kinds_of_submissions_get_what_they_deserve(tmp_path, monkeypatch
     assert checking.main(found["ASSIGNMENT"], [str(folder / "table.py")]) == 0  # why a teacher has a seed
     capsys.readouterr()
     checking.main(found["ASSIGNMENT"], [*arguments, "--seed", "7", "--csv", str(tmp_path / "points.csv")])
-    rows = {row["file"]: row for row in csv.DictReader((tmp_path / "points.csv").read_text().splitlines())}
+    table = (tmp_path / "points.csv").read_text(encoding="utf-8-sig")
+    rows = {row["file"]: row for row in csv.DictReader(table.splitlines())}
     assert {kind: int(rows[f"{kind}.py"]["checker"]) for kind in KINDS} == {
         kind: points for kind, (_, points, _) in KINDS.items()
     }
@@ -286,6 +289,24 @@ def test_written_points_go_into_the_gradebook(grade, tmp_path):
         typed.write_text(text)
         with pytest.raises(SystemExit, match="must be a table of --csv with written points typed in"):
             grade(MOODLE, "ana.py", more=["--written", str(typed)], mark=not_yet)
+
+
+def test_a_spreadsheet_shows_the_table_right_and_its_own_is_read(grade, tmp_path):
+    """Excel takes UTF-8 without a mark for another encoding; German and French ones write ; and a decimal comma."""
+    grade(MOODLE, "josé.py", "ben.py")
+    table = (tmp_path / "points.csv").read_bytes()
+    assert table.startswith("\ufefffile,".encode())
+    assert "\njosé.py,40," in table.decode()
+    assert not (tmp_path / "book with points.csv").read_bytes().startswith("\ufeff".encode())
+    for file in tmp_path.glob("*points.csv"):
+        file.unlink()
+    typed = tmp_path / "typed.csv"
+    typed.write_text(
+        "file;written 1;written 2;written 3\r\nben.py;5;2,5;0\r\n", encoding="utf-8-sig", newline=""
+    )
+    assert "Ben,Bold,99,ben@school.org,7,50,7.5" in grade(
+        MOODLE, "ana.py", "ben.py", more=["--written", str(typed)]
+    )
 
 
 def test_a_roster_of_github_classroom_is_a_gradebook(grade):
@@ -568,6 +589,23 @@ def test_what_is_handed_out_asks_what_the_rubric_marks(name):
         assert answer not in task + lectures
 
 
+def test_the_key_of_the_exam_answers_its_questions():
+    """Its lines give what it says; each question has an answer, and none is on a page for students."""
+    key = COURSE / "solutions" / "exam.md"
+    outcome = doctest.testfile(str(key), module_relative=False)
+    assert (outcome.failed, outcome.attempted > 15) == (0, True)
+    asked = re.findall(
+        r"^(\d+)\. \*\*\((\d+) points\)", (COURSE / "exam.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    answers = dict(re.findall(r"^(\d+)\. (.+?)[.:;] ", key.read_text(encoding="utf-8"), re.MULTILINE))
+    assert [number for number, _ in asked] == [*answers]
+    assert sum(int(points) for _, points in asked) == 100
+    pages = "".join(
+        path.read_text(encoding="utf-8") for path in (COURSE.parent / "docs" / "teach").glob("*.md")
+    )
+    assert not [answer for answer in answers.values() if len(answer) > 20 and answer in pages]
+
+
 def test_what_is_handed_out_says_what_the_checker_enforces(checker):
     name, found = checker
     task = (COURSE / name / "TASK.md").read_text(encoding="utf-8")
@@ -729,7 +767,7 @@ def test_the_zip_has_everything(tmp_path, capsys, monkeypatch):
     figures = {part.partition(")")[0] for text in slides for part in text.split("](")[1:]}
     assert figures == {f"figures/{name}.svg" for name in build["FIGURES"]}
     teachers = {f"slides/{name}" for name in figures} | {
-        "index.md", "slides.md", "rubric.md", "study/analysis.ipynb", "solutions/layer.py", "solutions/graders.py",
+        "index.md", "slides.md", "rubric.md", "exam.md", "solutions/exam.md", "study/analysis.ipynb", "solutions/layer.py", "solutions/graders.py",
         "notebooks/answers/same.py",
     }  # fmt: skip
     students = {

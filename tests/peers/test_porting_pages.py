@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {  # the modules that its blocks import
     "howto/port_to_tflite": ("tensorflow", "torch", "ai_edge_litert"),
     "howto/port_from_tensorflow_1": ("tensorflow", "torch", "ai_edge_litert"),
-    "howto/layer_by_layer": ("torch", "keras", "tensorflow"),
+    "howto/layer_by_layer": ("torch", "keras", "tensorflow", "jax"),
 }
 
 
