@@ -9,9 +9,16 @@ images; most kernels take volumes too, [batch, planes, rows, cols, channels].
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport uintptr_t
-from libc.string cimport memcpy, memset
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from libc.stdint cimport uint8_t, uintptr_t
+from libc.string cimport memcpy, memset, strcpy
 from scipy.linalg.cython_blas cimport dgemm, sgemm
+
+try:
+    from numpy._core._multiarray_umath import _ARRAY_API
+except ImportError:  # NumPy 1
+    from numpy.core._multiarray_umath import _ARRAY_API
 
 ctypedef fused number:
     float
@@ -81,6 +88,10 @@ cdef extern from "kernels/engine.h" nogil:
     crew_shortage take_crew_shortage "take_shortage"()
     void keep_scratch_bytes "keep_scratch"(Py_ssize_t most)
     Py_ssize_t MOST_KEPT_BYTES "KEPT_BYTES"
+    void *new_array(void *unused, size_t nbytes)
+    void *new_zeros(void *unused, size_t count, size_t each)
+    void *resized_array(void *unused, void *memory, size_t nbytes)
+    void free_array(void *unused, void *memory, size_t unreliable)
 
 
 cdef tuple names(const char *const *table, int count):
@@ -184,6 +195,49 @@ def all_finite(const real[::1] array):
     with nogil:
         result = kernels_of(real is double).all_finite(&array[0], array.shape[0])
     return bool(result)
+
+
+# ----------------------------------------------------------------------------------------------------
+# The memory of new arrays: NumPy asks a handler for it, of which each context has its own
+# ----------------------------------------------------------------------------------------------------
+
+cdef struct array_handler:  # PyDataMem_Handler of numpy/ndarraytypes.h, version 1
+    char name[127]
+    uint8_t version
+    void *context
+    void *(*malloc)(void *context, size_t nbytes) noexcept nogil
+    void *(*calloc)(void *context, size_t count, size_t each) noexcept nogil
+    void *(*realloc)(void *context, void *memory, size_t nbytes) noexcept nogil
+    void (*free)(void *context, void *memory, size_t nbytes) noexcept nogil
+
+cdef array_handler handler = array_handler(
+    version=1, context=NULL, malloc=new_array, calloc=new_zeros, realloc=resized_array, free=free_array)
+strcpy(handler.name, b"teachconv")
+cdef object HANDLER = PyCapsule_New(&handler, "mem_handler", NULL)
+# NumPy's C API by its numbers, which stay what they are: its headers are those of the system that compiles,
+# not of the one that is compiled for
+cdef void **numpy_api = <void **> PyCapsule_GetPointer(_ARRAY_API, NULL)
+ctypedef object (*handler_setter)(object handler)
+cdef handler_setter set_handler = <handler_setter> numpy_api[304]
+cdef object DEFAULT_HANDLER = <object> (<PyObject **> numpy_api[306])[0]
+
+
+cdef class ReusedMemory:
+    """A context manager within which new arrays of this thread get the memory of arrays that were freed.
+
+    An array owns its memory as long as it lives, after the block too. Where somebody has set a handler of
+    his own, that stays.
+    """
+
+    cdef object before
+
+    def __enter__(self):
+        self.before = set_handler(HANDLER)
+        if self.before is not DEFAULT_HANDLER:
+            set_handler(self.before)
+
+    def __exit__(self, *error):
+        set_handler(self.before)
 
 
 cdef inline Py_ssize_t in_index(

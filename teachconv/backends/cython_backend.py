@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
@@ -213,6 +214,15 @@ def release_scratch() -> None:
     if _kernels is not None:
         _kernels.keep_scratch(0)
         _kernels.keep_scratch(_kernels.KEPT_BYTES)
+
+
+def reused_memory() -> AbstractContextManager[None]:
+    """Within the block, give this thread's new arrays the memory of arrays that were freed, kept like scratch.
+
+    The C library would give it back to the system, and a page fault for each of its pages would follow. An
+    array owns its memory until it is freed itself, so that the caller may keep what is computed here.
+    """
+    return nullcontext() if _kernels is None else _kernels.ReusedMemory()
 
 
 def conv2d(

@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ...backends.cython_backend import reused_memory
 from .. import kernels  # noqa: F401  (fills the registry)
 from ..framework.config import ConfigProto
 from ..framework.errors import SoftPlacementWarning
@@ -85,7 +86,8 @@ class Executable:
         """
         recorder = None if run_metadata is None else StepStatsCollector()
         try:
-            values = self.run_inside(context, recorder, seed)
+            with reused_memory():
+                values = self.run_inside(context, recorder, seed)
         finally:
             if run_metadata is not None and recorder is not None:
                 run_metadata.fill(self, recorder)
