@@ -488,6 +488,75 @@ cdef void direct_conv2d_backprop_filter_tap(
 
 
 # ----------------------------------------------------------------------------------------------------
+# The gradients of ReLU and of a maximum over windows
+#
+# No number has a branch of its own, which would be mispredicted for every second one: each is loaded whatever
+# is made of it, and the compiler makes vectors of the innermost loops.
+# ----------------------------------------------------------------------------------------------------
+
+
+def relu_gradient(const real[::1] gradients, const real[::1] features, real[::1] result):
+    """Write the gradients where a feature is positive, elsewhere 0."""
+    with nogil:
+        relu_gradient_loop(&gradients[0], &features[0], &result[0], result.shape[0])
+
+
+cdef void relu_gradient_loop(
+    const real *gradients, const real *features, real *result, Py_ssize_t count
+) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef real gradient, zero = 0
+    for i in range(count):
+        gradient = gradients[i]
+        result[i] = gradient if features[i] > zero else zero
+
+
+def max_pool_gradient(Problem problem, const real[::1] x, const real[::1] dy, real[::1] dx):
+    """Add the gradient of each window of each channel to the window's first largest cell, on flat arrays.
+
+    If a window's first cell is NaN, nothing is larger. Windows come in row-major order. dx is 0 at first.
+    """
+    cdef Py_ssize_t window, first
+    with nogil:
+        for window in range(problem.p.batch * problem.p.out_rows * problem.p.out_cols):
+            for first in range(0, problem.p.in_channels, 64):
+                max_pool_gradient_window(&problem.p, &x[0], &dy[0], &dx[0], window, first)
+
+
+cdef void max_pool_gradient_window(
+    const conv_problem *law, const real *x, const real *dy, real *dx, Py_ssize_t window, Py_ssize_t first
+) noexcept nogil:
+    """Treat at most 64 channels of a window. Windows are counted through the batch."""
+    cdef Py_ssize_t n = window // (law.out_rows * law.out_cols), taps = law.filter_rows * law.filter_cols
+    cdef Py_ssize_t out_row = window // law.out_cols % law.out_rows, out_col = window % law.out_cols
+    cdef Py_ssize_t count = min(law.in_channels - first, <Py_ssize_t> 64), turn, tap, in_row, in_col, place, c
+    cdef real[64] largest, winner  # the number of a tap, -1 for none
+    cdef real cell, most, before, gradient, number, zero = 0
+    cdef bint better
+    for c in range(count):
+        largest[c] = 0
+        winner[c] = -1
+    for turn in range(2 * taps):  # first the winners are found, then their gradients are added
+        tap = turn % taps
+        number = <real> tap
+        in_row = in_index(out_row, tap // law.filter_cols, law.stride_rows, law.dilation_rows, law.pad_top)
+        in_col = in_index(out_col, tap % law.filter_cols, law.stride_cols, law.dilation_cols, law.pad_left)
+        if not (0 <= in_row < law.in_rows and 0 <= in_col < law.in_cols):
+            continue
+        place = ((n * law.in_rows + in_row) * law.in_cols + in_col) * law.in_channels + first
+        if turn < taps:
+            for c in range(count):
+                cell, most, before = x[place + c], largest[c], winner[c]
+                better = (before < zero) | (cell > most)
+                largest[c] = cell if better else most
+                winner[c] = number if better else before
+        else:
+            for c in range(count):
+                gradient = dy[window * law.in_channels + first + c]
+                dx[place + c] += gradient if winner[c] == number else zero
+
+
+# ----------------------------------------------------------------------------------------------------
 # im2col: a block of output rows at a time as a matrix of patches, multiplied by BLAS
 #
 # Blocks depend on the shape of one image alone, and one thread sums each block. So neither the number of

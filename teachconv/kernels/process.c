@@ -126,17 +126,13 @@ static void *new_block(size_t bytes, size_t most) {
     if (bytes > PTRDIFF_MAX - 2 * HUGE_PAGE) return NULL;
     if (bytes >= WORTH_KEEPING) bytes = (bytes + WORTH_KEEPING - 1) / WORTH_KEEPING * WORTH_KEEPING;
     char *block = bytes >= WORTH_KEEPING ? find_block(bytes, most) : NULL;
-    if (!block) {
-        block = allocate(LINE_BYTES + bytes);
-        if (!block) {
-            lock_process();
-            forget_blocks(0);
-            unlock_process();
-            block = allocate(LINE_BYTES + bytes);
-        }
-        if (!block) return NULL;
-        *(size_t *)block = bytes;
+    if (!block && !(block = allocate(LINE_BYTES + bytes))) {
+        lock_process();
+        forget_blocks(0);
+        unlock_process();
+        if (!(block = allocate(LINE_BYTES + bytes))) return NULL;
     }
+    *(size_t *)block = bytes;
     return block + LINE_BYTES;
 }
 

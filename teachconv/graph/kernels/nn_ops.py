@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends import to_accumulator
+from ...backends import cython_backend, to_accumulator
 from ...core.dtypes import is_integer
 from ...windows.walking import where_or_zero
 from ..framework.errors import InvalidArgumentError
@@ -43,7 +43,8 @@ def _relu_grad(gradients: Any, features: Any) -> Any:
 
     Relu's output may stand for the features.
     """
-    return where_or_zero(features > 0, gradients)
+    result = cython_backend.relu_gradient(gradients, features)
+    return where_or_zero(features > 0, gradients) if result is None else result
 
 
 # --- softmax -----------------------------------------------------------------------------------------
