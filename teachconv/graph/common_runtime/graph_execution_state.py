@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...backends.cython_backend import reused_memory
 from .. import kernels  # noqa: F401  (fills the registry)
 from ..framework.config import ConfigProto
 from ..framework.errors import SoftPlacementWarning
@@ -26,6 +25,7 @@ from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, from_operati
 from ..framework.op_kernel import KernelDef, OpKernelContext
 from ..framework.ops import Graph, Operation
 from ..framework.tensor import Tensor
+from ..kernels.compiled import reused_memory
 from .executor import Executor
 from .graph_optimizer import optimize, optimize_partitions
 from .graph_partition import Transfer, partition

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ...backends import cython_backend, to_accumulator
+from ...backends import to_accumulator
 from ...core.dtypes import is_integer
 from ...windows.walking import where_or_zero
 from ..framework.errors import InvalidArgumentError
 from ..framework.shape_inference import register_function
+from . import compiled
 
 
 @register_function("BiasAdd", name="BiasOp")
@@ -43,7 +44,7 @@ def _relu_grad(gradients: Any, features: Any) -> Any:
 
     Relu's output may stand for the features.
     """
-    result = cython_backend.relu_gradient(gradients, features)
+    result = compiled.relu_gradient(gradients, features)
     return where_or_zero(features > 0, gradients) if result is None else result
 
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from ...backends import cython_backend, to_accumulator
+from ...backends import to_accumulator
 from ...core.arguments import normalize_padding, normalize_steps
 from ...core.dtypes import is_integer
 from ...core.geometry import ConvGeometry
 from ...windows.pooling import PoolCall, backward, forward, pool_call, winning_taps
 from ..core_ops.common_shape_fns import padding_argument
 from ..framework.shape_inference import register_function
+from . import compiled
 
 
 def _kernel(op: str, name: str, *, infers: bool = False) -> Callable[[Any], Any]:
@@ -57,7 +58,7 @@ def _max_pool_grad(x: Any, _: Any, gradient: Any, *, attrs: Any) -> Any:
     if pool.layout == "NHWC":
         channels = x.shape[-1]
         geometry = ConvGeometry(len(x), pool.spatial, channels, channels, channels)
-        result = cython_backend.max_pool_gradient(x, gradient, geometry)
+        result = compiled.max_pool_gradient(x, gradient, geometry)
     if result is None:
         result = backward(pool, gradient, winning_taps(pool, x)).astype(x.dtype, copy=False)
     return result
