@@ -9,9 +9,16 @@ images; most kernels take volumes too, [batch, planes, rows, cols, channels].
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport uintptr_t
-from libc.string cimport memcpy, memset
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from libc.stdint cimport uint8_t, uintptr_t
+from libc.string cimport memcpy, memset, strcpy
 from scipy.linalg.cython_blas cimport dgemm, sgemm
+
+try:
+    from numpy._core._multiarray_umath import _ARRAY_API
+except ImportError:  # NumPy 1
+    from numpy.core._multiarray_umath import _ARRAY_API
 
 ctypedef fused number:
     float
@@ -81,6 +88,10 @@ cdef extern from "kernels/engine.h" nogil:
     crew_shortage take_crew_shortage "take_shortage"()
     void keep_scratch_bytes "keep_scratch"(Py_ssize_t most)
     Py_ssize_t MOST_KEPT_BYTES "KEPT_BYTES"
+    void *new_array(void *unused, size_t nbytes)
+    void *new_zeros(void *unused, size_t count, size_t each)
+    void *resized_array(void *unused, void *memory, size_t nbytes)
+    void free_array(void *unused, void *memory, size_t unreliable)
 
 
 cdef tuple names(const char *const *table, int count):
@@ -184,6 +195,49 @@ def all_finite(const real[::1] array):
     with nogil:
         result = kernels_of(real is double).all_finite(&array[0], array.shape[0])
     return bool(result)
+
+
+# ----------------------------------------------------------------------------------------------------
+# The memory of new arrays: NumPy asks a handler for it, of which each context has its own
+# ----------------------------------------------------------------------------------------------------
+
+cdef struct array_handler:  # PyDataMem_Handler of numpy/ndarraytypes.h, version 1
+    char name[127]
+    uint8_t version
+    void *context
+    void *(*malloc)(void *context, size_t nbytes) noexcept nogil
+    void *(*calloc)(void *context, size_t count, size_t each) noexcept nogil
+    void *(*realloc)(void *context, void *memory, size_t nbytes) noexcept nogil
+    void (*free)(void *context, void *memory, size_t nbytes) noexcept nogil
+
+cdef array_handler handler = array_handler(
+    version=1, context=NULL, malloc=new_array, calloc=new_zeros, realloc=resized_array, free=free_array)
+strcpy(handler.name, b"teachconv")
+cdef object HANDLER = PyCapsule_New(&handler, "mem_handler", NULL)
+# NumPy's C API by its numbers, which stay what they are: its headers are those of the system that compiles,
+# not of the one that is compiled for
+cdef void **numpy_api = <void **> PyCapsule_GetPointer(_ARRAY_API, NULL)
+ctypedef object (*handler_setter)(object handler)
+cdef handler_setter set_handler = <handler_setter> numpy_api[304]
+cdef object DEFAULT_HANDLER = <object> (<PyObject **> numpy_api[306])[0]
+
+
+cdef class ReusedMemory:
+    """A context manager within which new arrays of this thread get the memory of arrays that were freed.
+
+    An array owns its memory as long as it lives, after the block too. Where somebody has set a handler of
+    his own, that stays.
+    """
+
+    cdef object before
+
+    def __enter__(self):
+        self.before = set_handler(HANDLER)
+        if self.before is not DEFAULT_HANDLER:
+            set_handler(self.before)
+
+    def __exit__(self, *error):
+        set_handler(self.before)
 
 
 cdef inline Py_ssize_t in_index(
@@ -431,6 +485,75 @@ cdef void direct_conv2d_backprop_filter_tap(
                     sums = tap_sums + i * law.out_channels + group * outs
                     for o in range(outs):
                         sums[o] += value * upstream[o]  # mark: multiply-add of direct/dw
+
+
+# ----------------------------------------------------------------------------------------------------
+# The gradients of ReLU and of a maximum over windows
+#
+# No number has a branch of its own, which would be mispredicted for every second one: each is loaded whatever
+# is made of it, and the compiler makes vectors of the innermost loops.
+# ----------------------------------------------------------------------------------------------------
+
+
+def relu_gradient(const real[::1] gradients, const real[::1] features, real[::1] result):
+    """Write the gradients where a feature is positive, elsewhere 0."""
+    with nogil:
+        relu_gradient_loop(&gradients[0], &features[0], &result[0], result.shape[0])
+
+
+cdef void relu_gradient_loop(
+    const real *gradients, const real *features, real *result, Py_ssize_t count
+) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef real gradient, zero = 0
+    for i in range(count):
+        gradient = gradients[i]
+        result[i] = gradient if features[i] > zero else zero
+
+
+def max_pool_gradient(Problem problem, const real[::1] x, const real[::1] dy, real[::1] dx):
+    """Add the gradient of each window of each channel to the window's first largest cell, on flat arrays.
+
+    If a window's first cell is NaN, nothing is larger. Windows come in row-major order. dx is 0 at first.
+    """
+    cdef Py_ssize_t window, first
+    with nogil:
+        for window in range(problem.p.batch * problem.p.out_rows * problem.p.out_cols):
+            for first in range(0, problem.p.in_channels, 64):
+                max_pool_gradient_window(&problem.p, &x[0], &dy[0], &dx[0], window, first)
+
+
+cdef void max_pool_gradient_window(
+    const conv_problem *law, const real *x, const real *dy, real *dx, Py_ssize_t window, Py_ssize_t first
+) noexcept nogil:
+    """Treat at most 64 channels of a window. Windows are counted through the batch."""
+    cdef Py_ssize_t n = window // (law.out_rows * law.out_cols), taps = law.filter_rows * law.filter_cols
+    cdef Py_ssize_t out_row = window // law.out_cols % law.out_rows, out_col = window % law.out_cols
+    cdef Py_ssize_t count = min(law.in_channels - first, <Py_ssize_t> 64), turn, tap, in_row, in_col, place, c
+    cdef real[64] largest, winner  # the number of a tap, -1 for none
+    cdef real cell, most, before, gradient, number, zero = 0
+    cdef bint better
+    for c in range(count):
+        largest[c] = 0
+        winner[c] = -1
+    for turn in range(2 * taps):  # first the winners are found, then their gradients are added
+        tap = turn % taps
+        number = <real> tap
+        in_row = in_index(out_row, tap // law.filter_cols, law.stride_rows, law.dilation_rows, law.pad_top)
+        in_col = in_index(out_col, tap % law.filter_cols, law.stride_cols, law.dilation_cols, law.pad_left)
+        if not (0 <= in_row < law.in_rows and 0 <= in_col < law.in_cols):
+            continue
+        place = ((n * law.in_rows + in_row) * law.in_cols + in_col) * law.in_channels + first
+        if turn < taps:
+            for c in range(count):
+                cell, most, before = x[place + c], largest[c], winner[c]
+                better = (before < zero) | (cell > most)
+                largest[c] = cell if better else most
+                winner[c] = number if better else before
+        else:
+            for c in range(count):
+                gradient = dy[window * law.in_channels + first + c]
+                dx[place + c] += gradient if winner[c] == number else zero
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -152,7 +152,14 @@ static inline ptrdiff_t whole_lines(ptrdiff_t numbers) { return round_up(numbers
 void *new_scratch(ptrdiff_t bytes);
 void free_scratch(void *block);
 
-/* Sets how many bytes are kept from now on, and frees what is above and in use by no call. */
+/* Sets how many bytes are kept from now on, and frees what is above. */
 void keep_scratch(ptrdiff_t bytes);
+
+/* The same memory for arrays: the functions of an allocator of NumPy's, version 1 of PyDataMem_Handler. An array owns its
+   block until it is freed, in whatever thread, so nobody else is lent it. */
+void *new_array(void *unused, size_t bytes);
+void *new_zeros(void *unused, size_t count, size_t each);
+void *resized_array(void *unused, void *memory, size_t bytes);
+void free_array(void *unused, void *memory, size_t unreliable);
 
 #endif

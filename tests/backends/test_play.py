@@ -167,6 +167,7 @@ def test_one_thread_gathers_no_crew(tmp_path):
 
 SCRATCH = """
 #define new_scratch counted_scratch
+#define free_scratch free
 #include "play.h"
 static ptrdiff_t most = 0, filter_bytes = 0;
 void *counted_scratch(ptrdiff_t bytes) {

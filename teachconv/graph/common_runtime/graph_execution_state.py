@@ -25,6 +25,7 @@ from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, from_operati
 from ..framework.op_kernel import KernelDef, OpKernelContext
 from ..framework.ops import Graph, Operation
 from ..framework.tensor import Tensor
+from ..kernels.compiled import reused_memory
 from .executor import Executor
 from .graph_optimizer import optimize, optimize_partitions
 from .graph_partition import Transfer, partition
@@ -85,7 +86,8 @@ class Executable:
         """
         recorder = None if run_metadata is None else StepStatsCollector()
         try:
-            values = self.run_inside(context, recorder, seed)
+            with reused_memory():
+                values = self.run_inside(context, recorder, seed)
         finally:
             if run_metadata is not None and recorder is not None:
                 run_metadata.fill(self, recorder)

@@ -15,6 +15,7 @@ from ...core.dtypes import is_integer
 from ...windows.walking import where_or_zero
 from ..framework.errors import InvalidArgumentError
 from ..framework.shape_inference import register_function
+from . import compiled
 
 
 @register_function("BiasAdd", name="BiasOp")
@@ -43,7 +44,8 @@ def _relu_grad(gradients: Any, features: Any) -> Any:
 
     Relu's output may stand for the features.
     """
-    return where_or_zero(features > 0, gradients)
+    result = compiled.relu_gradient(gradients, features)
+    return where_or_zero(features > 0, gradients) if result is None else result
 
 
 # --- softmax -----------------------------------------------------------------------------------------

@@ -6,14 +6,17 @@ TensorFlow: core/kernels/maxpooling_op.cc, avgpooling_op.cc and pooling_ops_3d.c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ...backends import to_accumulator
 from ...core.arguments import normalize_padding, normalize_steps
 from ...core.dtypes import is_integer
+from ...core.geometry import ConvGeometry
 from ...windows.pooling import PoolCall, backward, forward, pool_call, winning_taps
 from ..core_ops.common_shape_fns import padding_argument
 from ..framework.shape_inference import register_function
+from . import compiled
 
 
 def _kernel(op: str, name: str, *, infers: bool = False) -> Callable[[Any], Any]:
@@ -28,7 +31,10 @@ def _pool(reduce: str, shape: Any, attrs: Mapping[str, Any]) -> PoolCall:
     layout = attrs["data_format"]
     sizes, strides = (normalize_steps(list(attrs[name]), name, layout) for name in ("ksize", "strides"))
     padding = normalize_padding(padding_argument(attrs), layout)
-    return pool_call("a pool", reduce, tuple(shape), layout, sizes, strides, padding)
+    return _resolved("a pool", reduce, tuple(shape), layout, sizes, strides, padding)
+
+
+_resolved = lru_cache(maxsize=256)(pool_call)  # the next step has pools of the same shapes
 
 
 @_kernel("MaxPool", "MaxPoolingOp")
@@ -48,7 +54,14 @@ def _max_pool_grad(x: Any, _: Any, gradient: Any, *, attrs: Any) -> Any:
     """Return the gradient for orig_input and grad; overlapping windows add up in float32."""
     pool = _pool("max", x.shape, attrs)
     gradient = gradient if is_integer(x.dtype) else to_accumulator(gradient)
-    return backward(pool, gradient, winning_taps(pool, x)).astype(x.dtype, copy=False)
+    result = None
+    if pool.layout == "NHWC":
+        channels = x.shape[-1]
+        geometry = ConvGeometry(len(x), pool.spatial, channels, channels, channels)
+        result = compiled.max_pool_gradient(x, gradient, geometry)
+    if result is None:
+        result = backward(pool, gradient, winning_taps(pool, x)).astype(x.dtype, copy=False)
+    return result
 
 
 @_kernel("AvgPoolGrad", "AvgPoolingGradOp")

@@ -1,0 +1,62 @@
+"""What the compiled module does for a graph whichever backend convolves: a run's memory, and two gradients.
+
+NumPy's way stands beside each, with the same bits, for where the module is not compiled.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+
+import numpy as np
+
+from ...backends.cython_backend import _kernels
+from ...backends.planes import ONE_ROW
+from ...core.geometry import ConvGeometry
+
+
+def reused_memory() -> AbstractContextManager[None]:
+    """Within the block, give this thread's new arrays the memory of freed ones, which is kept as scratch is.
+
+    The C library would give it back to the system, and a page fault for each of its pages would follow. An
+    array owns its memory until it is freed itself, so that the caller may keep what is computed here.
+    """
+    return nullcontext() if _kernels is None else _kernels.ReusedMemory()
+
+
+def relu_gradient(gradients: np.ndarray, features: np.ndarray) -> np.ndarray | None:
+    """Return the gradients where the features are positive, elsewhere 0; None if NumPy has to compute it."""
+    if gradients.shape != features.shape or not _loops_take(gradients, features):
+        return None
+    result = np.empty_like(gradients)
+    _kernels.relu_gradient(gradients.reshape(-1), features.reshape(-1), result.reshape(-1))
+    return result
+
+
+def max_pool_gradient(x: np.ndarray, dy: np.ndarray, geometry: ConvGeometry) -> np.ndarray | None:
+    """Return the gradient of the maxima of windows; None if NumPy has to compute it.
+
+    Args:
+        x: what was pooled, [batch, in_rows, in_cols, channels].
+        dy: the gradient with respect to the maxima, [batch, out_rows, out_cols, channels].
+        geometry: of the convolution with the same windows, one group for each channel. A window's first
+            largest cell has won, or its first cell if that is NaN.
+    """
+    if not _loops_take(x, dy) or geometry.rank != 2:
+        return None
+    problem = _kernels.Problem(*replace(geometry, axes=(ONE_ROW, *geometry.axes), data_format="").integers)
+    result = np.zeros_like(x)
+    _kernels.max_pool_gradient(problem, x.reshape(-1), dy.reshape(-1), result.reshape(-1))
+    return result
+
+
+def _loops_take(first: np.ndarray, second: np.ndarray) -> bool:
+    """Return whether two arrays are floats of one type, not empty, in C order, and the module is compiled."""
+    plain = type(first) is type(second) is np.ndarray and first.dtype == second.dtype
+    return (
+        _kernels is not None
+        and plain
+        and first.dtype in (np.float32, np.float64)
+        and first.size * second.size > 0
+        and all(array.flags.c_contiguous and array.flags.aligned for array in (first, second))
+    )
