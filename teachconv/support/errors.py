@@ -251,10 +251,10 @@ class _Attributes:
         if not is_ours or name.startswith("_") or path is not vars(module).get("__path__"):
             return None  # with another path some tool, such as pytest, looks for a file
         try:
-            found = getattr(module, name)
+            attribute = getattr(module, name)
         except AttributeError as error:
             raise ModuleNotFoundError(str(error)) from None  # with name= Python would replace the message
-        return ModuleSpec(fullname, cls) if inspect.ismodule(found) else None  # type: ignore[arg-type]
+        return ModuleSpec(fullname, cls) if inspect.ismodule(attribute) else None  # type: ignore[arg-type]
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> None:
