@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import reprlib
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from traceback import walk_stack
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
@@ -158,6 +160,13 @@ def words_of(given: Any, name: str, legal: Iterable[str]) -> list[str]:
     for word in words:
         check_word(word, name, known)
     return words
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the program that called teachconv, however many of its functions are in between."""
+    stack = enumerate(walk_stack(sys._getframe()), 1)
+    outside = (n for n, (frame, _) in stack if not frame.f_globals["__name__"].startswith(f"{_PACKAGE}."))
+    warnings.warn(message, category, stacklevel=next(outside, 2))
 
 
 def refuse_unknown(
