@@ -48,7 +48,7 @@ _FORMATS = {rank: (layout_of("input", rank), "NC" + "DHW"[-rank:]) for rank in (
 # ---------------------------------------------------------------------------------------------
 
 
-def check_data_format(data_format: T, rank: int = 2) -> T:
+def check_data_format(data_format: Any, rank: int = 2) -> str:
     """Return ``data_format`` if it is legal.
 
     Args:

@@ -7,7 +7,7 @@ formulas that it was derived from and their numbers filled in. The arithmetic of
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -411,9 +411,7 @@ def conv_geometry(
       SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
       index law         in_index = out_index·2 - 0 + tap·1
     """
-    if unknown:
-        refuse_unknown(conv_geometry, unknown)
-    shape, layout = _laid_out(input_shape, data_format)
+    shape, layout = _laid_out(conv_geometry, unknown, input_shape, data_format)
     geometry = forward_geometry(
         channels_last(shape, layout),
         normalize_shape(filters_shape, "filters", rank=len(shape) - 2),
@@ -463,9 +461,7 @@ def conv_transpose_geometry(
     >>> conv_transpose_geometry((1, 8, 1), (3, 1, 1), strides=2).legal_output_shapes
     ((1, 15, 1), (1, 16, 1))
     """
-    if unknown:
-        refuse_unknown(conv_transpose_geometry, unknown)
-    shape, layout = _laid_out(input_shape, data_format)
+    shape, layout = _laid_out(conv_transpose_geometry, unknown, input_shape, data_format)
     rank = len(shape) - 2
     wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", shape[0], rank)
     forward = transposed_geometry(
@@ -524,9 +520,7 @@ def conv2d_geometry(
       SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
       index law         in_index = out_index·2 - 0 + tap·1
     """
-    if unknown:
-        refuse_unknown(conv2d_geometry, unknown)
-    shape, layout = normalize_shape(input_shape, "input"), check_data_format(data_format)
+    shape, layout = _laid_out(conv2d_geometry, unknown, input_shape, data_format, 2)
     return conv_geometry(shape, filters_shape, strides, padding, layout, dilations)
 
 
@@ -573,18 +567,24 @@ def conv2d_transpose_geometry(
     >>> short.padding                               # 16 would give (0, 1): shifted by one row
     ((1, 1), (1, 1))
     """
-    if unknown:
-        refuse_unknown(conv2d_transpose_geometry, unknown)
-    shape, layout = normalize_shape(input_shape, "input"), check_data_format(data_format)
+    shape, layout = _laid_out(conv2d_transpose_geometry, unknown, input_shape, data_format, 2)
     return conv_transpose_geometry(
         shape, filters_shape, output_shape, strides, padding, layout, dilations, output_padding=output_padding
     )
 
 
-def _laid_out(input_shape: Any, data_format: Any) -> tuple[Shape, str]:
-    """Return the shape of an input, which sets the rank, and the layout of its axes."""
-    shape = normalize_shape(input_shape, "input", rank=None)
-    if data_format is None:
+def _laid_out(
+    function: Callable[..., Any],
+    unknown: dict[str, Any],
+    input_shape: Any,
+    data_format: Any,
+    rank: int | None = None,
+) -> tuple[Shape, Any]:
+    """Return the shape of an input and the layout of its axes; without a rank the shape sets it."""
+    if unknown:
+        refuse_unknown(function, unknown)
+    shape = normalize_shape(input_shape, "input", rank=rank)
+    if rank is None and data_format is None:
         return shape, layout_of("input", len(shape) - 2)
     return shape, check_data_format(data_format, len(shape) - 2)
 

@@ -616,10 +616,7 @@ export function conv_geometry(
   dilations = null,
   unknown = {},
 ) {
-  if (truth(unknown)) {
-    nothing(conv_geometry, unknown);
-  }
-  const [shape, layout] = _laid_out(input_shape, data_format);
+  const [shape, layout] = _laid_out(conv_geometry, unknown, input_shape, data_format);
   const geometry = forward_geometry(
     channels_last(shape, layout),
     normalizeShape(filters_shape, "filters", null, len(shape) - 2),
@@ -642,10 +639,7 @@ export function conv_transpose_geometry(
   output_padding = null,
   unknown = {},
 ) {
-  if (truth(unknown)) {
-    nothing(conv_transpose_geometry, unknown);
-  }
-  const [shape, layout] = _laid_out(input_shape, data_format);
+  const [shape, layout] = _laid_out(conv_transpose_geometry, unknown, input_shape, data_format);
   const rank = len(shape) - 2;
   const wanted = output_shape == null ? null : normalizeShape(output_shape, "output_shape", shape[0], rank);
   let forward = transposed_geometry(
@@ -673,10 +667,7 @@ export function conv2d_geometry(
   dilations = null,
   unknown = {},
 ) {
-  if (truth(unknown)) {
-    nothing(conv2d_geometry, unknown);
-  }
-  const [shape, layout] = [normalizeShape(input_shape, "input"), check_data_format(data_format)];
+  const [shape, layout] = _laid_out(conv2d_geometry, unknown, input_shape, data_format, 2);
   return conv_geometry(shape, filters_shape, strides, padding, layout, dilations);
 }
 
@@ -692,17 +683,14 @@ export function conv2d_transpose_geometry(
   output_padding = null,
   unknown = {},
 ) {
-  if (truth(unknown)) {
-    nothing(conv2d_transpose_geometry, unknown);
-  }
-  const [shape, layout] = [normalizeShape(input_shape, "input"), check_data_format(data_format)];
+  const [shape, layout] = _laid_out(conv2d_transpose_geometry, unknown, input_shape, data_format, 2);
   return conv_transpose_geometry(shape, filters_shape, output_shape, strides, padding, layout, dilations, output_padding);
 }
 
-/** Return the shape of an input, which sets the rank, and the layout of its axes. */
-export function _laid_out(input_shape, data_format) {
-  const shape = normalizeShape(input_shape, "input", null, null);
-  if (data_format == null) return tuple(shape, layout_of("input", len(shape) - 2));
+/** Return the shape of an input and the layout of its axes; without a rank the shape sets it. */
+export function _laid_out(function_, unknown, input_shape, data_format, rank = null) {
+  const shape = normalizeShape(input_shape, "input", null, rank);
+  if (rank == null && data_format == null) return tuple(shape, layout_of("input", len(shape) - 2));
   return tuple(shape, check_data_format(data_format, len(shape) - 2));
 }
 
