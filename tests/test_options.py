@@ -99,6 +99,25 @@ def test_against_takes_an_array_without_a_name():
         tc.diff(tc.conv2d, X, W, backends=[], against="y.npy")
 
 
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        (
+            lambda theirs: tc.diff(tc.conv2d, X, W, backends=[], against={"port": theirs}),
+            r"against\['port'\]",
+        ),
+        (lambda theirs: tc.plot.diff_heatmap(tc.conv2d, X, W, against=theirs), "against"),
+        (lambda theirs: tc.explore(tc.conv2d, X, W).beside(theirs), "other"),
+    ],
+    ids=["diff", "diff_heatmap", "beside"],
+)
+def test_tools_name_the_argument_that_is_no_array(tool, name):
+    with pytest.raises(TypeError, match=f"{name} must be an array: "):
+        tool([[1.0, 2.0], [3.0]])
+    with pytest.raises(ValueError, match=f"{name} must have no masked elements"):
+        tool(np.ma.masked_less(tc.conv2d(X, W), 1e9))
+
+
 def test_explore_runs_on_the_backend_asked_for_and_explains_all_the_same():
     picture = tc.explore(tc.conv2d, X, W, backend="numpy", algorithm="taps", at=(0, 1, 1, 0))
     document = picture.data()

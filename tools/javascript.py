@@ -380,7 +380,8 @@ class _Function(ast.NodeVisitor):
     # -- statements -------------------------------------------------------------------------------
 
     def visit_Expr(self, node: Any) -> str:
-        return "" if isinstance(node.value, ast.Constant) else f"{self.visit(node.value)};"
+        value = "" if isinstance(node.value, ast.Constant) else self.visit(node.value)
+        return f"{value};" if value and not value.startswith("nothing(") else ""  # a native that does nothing
 
     def visit_Return(self, node: Any) -> str:
         return f"return {self.visit(node.value)};" if node.value else "return;"
@@ -430,9 +431,10 @@ class _Function(ast.NodeVisitor):
             line = f"{head} {self.visit(node.body[0])}"
             if len(line) <= _MOST:
                 return line
-        head = f"{head} {self._block(node.body)}"
+        block = self._block(node.body)
+        head = f"{head} {block}"
         if not other:
-            return head
+            return head if block != self._block([]) else ""
         is_if = len(other) == 1 and isinstance(other[0], ast.If)
         return f"{head} else {self.visit(other[0]) if is_if else self._block(other)}"
 

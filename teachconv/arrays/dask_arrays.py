@@ -7,7 +7,6 @@ chunk reads and computes it.
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -26,7 +25,7 @@ from ..running import dispatch, nn_ops, planning
 from ..running.default_backend import default_algorithm, default_backend
 from ..support import record, tables
 from ..support.devices import Adapter
-from ..support.errors import ArgumentError, ArgumentTypeError
+from ..support.errors import ArgumentError, ArgumentTypeError, warn
 from . import dialect_calls
 from .dask_chunks import AxisChunk, Job, algorithm_here, result_chunks
 from .dask_graph import LazyCall
@@ -163,11 +162,10 @@ def _in_chunks(array: Any, name: str, layout: str) -> Any:
         return as_array(array, name, len(layout))
     axis = layout.index("C")
     if len(array.chunks[axis]) > 1:
-        warnings.warn(
+        warn(
             f"{name} has its channels in {len(array.chunks[axis])} chunks, and a convolution sums over all "
             f"channels: they are joined, as by {name}.rechunk({{{axis}: -1}})",
             da.PerformanceWarning,
-            stacklevel=8,  # the caller of an op
         )
         array = array.rechunk({axis: -1})
     return array

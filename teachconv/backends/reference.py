@@ -302,7 +302,7 @@ def _patches(
     """
     tables = [(scatter if scatters else gather)(axis) for axis in g.axes]
     if fill:
-        tables = [filled(*each) for each in zip(tables, images.shape[2:-1], strict=True)]
+        tables = [filled(table, size) for table, size in zip(tables, images.shape[2:-1], strict=True)]
         images = np.pad(images, [(0, 0), (0, 0), *[(0, 1)] * g.rank, (0, 0)])
     parts, batch, *sizes, _ = images.shape
     images, places = images.reshape(parts, batch, prod(sizes), -1), prod(map(len, tables))

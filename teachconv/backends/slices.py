@@ -77,7 +77,7 @@ def widths_for(terms: int, one: Span, other: Span) -> tuple[int, int] | None:
     counts = {}
     for width in range(together - 2, 1, -1):
         widths = min(width, _WIDEST), min(together - width, _WIDEST)
-        slices = [-(-(span.bits + 1) // each) for span, each in zip((one, other), widths, strict=True)]
+        slices = [-(-(span.bits + 1) // wide) for span, wide in zip((one, other), widths, strict=True)]
         if max(slices) <= _MOST:
             counts[widths] = prod(slices)
     inside = all(_SMALLEST <= span.exponent - span.bits <= span.exponent <= _LARGEST for span in (one, other))

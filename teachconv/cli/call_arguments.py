@@ -155,11 +155,11 @@ def _check_arrays(arguments: argparse.Namespace, taken: Sequence[str]) -> None:
 
 def _sizes(arguments: argparse.Namespace, name: str) -> Any:
     """The sizes that were given, or those of the array that was given in their place."""
-    given = getattr(arguments, name)
-    if given is None:
+    sizes = getattr(arguments, name)
+    if sizes is None:
         return _array(arguments, _SIZES_OF[name]).shape
     rank = kinds.OPS[arguments.op].rank
-    return normalize_shape((given,) if isinstance(given, int) else given, _option(name), rank=rank)
+    return normalize_shape((sizes,) if isinstance(sizes, int) else sizes, _option(name), rank=rank)
 
 
 def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:

@@ -29,9 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     A float model beside its quantized copy is not judged, but ranked: its exit status is 0.
     """
-    found = compare(arguments.a, arguments.b, read_npy(arguments.input) if arguments.input else None)
-    show(_json(found) if arguments.json else found)
-    return 0 if found.passed or isinstance(found, QuantizedComparison) else 1
+    comparison = compare(arguments.a, arguments.b, read_npy(arguments.input) if arguments.input else None)
+    show(_json(comparison) if arguments.json else comparison)
+    return 0 if comparison.passed or isinstance(comparison, QuantizedComparison) else 1
 
 
 def _json(found: Comparison | QuantizedComparison) -> str:

@@ -71,8 +71,8 @@ def _all_cases(arguments: argparse.Namespace) -> int:
 
 def _worst(report: DiffReport) -> Table:
     """The largest error of each algorithm over all cases."""
-    found: dict[tuple[str, str], list[float]] = {}
+    fractions: dict[tuple[str, str], list[float]] = {}
     for row in report.rows:
-        found.setdefault((row.name.split(":")[0], row.algorithm), []).append(row.bound_fraction)
+        fractions.setdefault((row.name.split(":")[0], row.algorithm), []).append(row.bound_fraction)
     columns = (*left("backend", "algorithm"), *right("results", "largest error, of its bound"))
-    return Table(columns, [(*names, f"{len(of):,}", number(max(of))) for names, of in found.items()])
+    return Table(columns, [(*names, f"{len(of):,}", number(max(of))) for names, of in fractions.items()])

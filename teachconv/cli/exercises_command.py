@@ -59,16 +59,16 @@ def _check(path: Path, seconds: float) -> int:
         functions = runpy.run_path(str(path))
     except (Exception, SystemExit) as error:
         raise ArgumentError(f"{path.name} cannot be run: {type(error).__name__}: {plain(error)}") from None
-    found = [
+    checks = [
         exercises.check(name, functions[name], seconds=seconds)
         for name in exercises.puzzles().names
         if name in functions
     ]
-    if not found:
+    if not checks:
         raise ArgumentError(f"{path.name} has no function with the name of a puzzle")
-    right = sum(one.passed for one in found)
-    _show(f"{path.name}:", *found, f"{right} of {len(found)} functions are right")
-    return 0 if right == len(found) else 1
+    right = sum(one.passed for one in checks)
+    _show(f"{path.name}:", *checks, f"{right} of {len(checks)} functions are right")
+    return 0 if right == len(checks) else 1
 
 
 def _show(*reports: object) -> None:

@@ -32,12 +32,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the failure and the line to paste; exit status 1 also where nothing was compared."""
     sys.path.insert(0, os.getcwd())  # as `python module.py` has it
     try:
-        found = resolve_name(arguments.function)
+        function = resolve_name(arguments.function)
     except AttributeError as lacks:
         raise ValueError(f"there is no {arguments.function}: {lacks}") from None
-    found = kernel(found, x=arguments.x, w=arguments.w, isolate=arguments.isolate)
+    function = kernel(function, x=arguments.x, w=arguments.w, isolate=arguments.isolate)
     report = fuzz(
-        found,
+        function,
         arguments.seconds,
         arguments.seed,
         dtypes=arguments.dtype,

@@ -32,10 +32,10 @@ class Parser(argparse.ArgumentParser):
             fill(self)
         words = list(sys.argv[1:] if args is None else args)
         self._refuse_unknown_options(words)
-        found, extra = super().parse_known_args(words, namespace)
+        known, extra = super().parse_known_args(words, namespace)
         if extra:
             self.error(f"unexpected argument {brief(extra[0])}")
-        return found, extra
+        return known, extra
 
     def _refuse_unknown_options(self, words: list[str]) -> None:
         """Check the options first: the value of an unknown one would be taken for an argument."""

@@ -45,11 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise ArgumentError(
             f"{arguments.function} takes {count(len(names), 'shape')}, {', '.join(names)}; got {len(shapes)}"
         )
-    given = {
+    named = {
         **{name: _shape(shape) for name, shape in zip(names, shapes, strict=False)},
         **{name: _literal(value) for name, value in words.items()},
     }
-    translation = translate(function, **given, to=arguments.to, any_size=arguments.any_size)
+    translation = translate(function, **named, to=arguments.to, any_size=arguments.any_size)
     if arguments.resolve:
         show(translation.source, "")
     show(translation)

@@ -35,13 +35,13 @@ def _fill(name: str, parser: Parser) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> None:
-    given = {
+    options = {
         "dtypes": arguments.dtype,
         "data": arguments.data,
         "tags": arguments.tag,
         "kinds": arguments.kind,
     }
-    chosen = {name: value for name, value in given.items() if value}
+    chosen = {name: value for name, value in options.items() if value}
     how = {"x": arguments.x, "w": arguments.w, "scheme": arguments.scheme, "large": arguments.large}
     show(f"{arguments.directory}: {export(arguments.directory, **chosen, **how)}")
 

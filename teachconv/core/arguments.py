@@ -19,10 +19,17 @@ from typing import Any, TypeAlias, TypeVar, get_args
 import numpy as np
 
 from ..support.argument_types import PaddingWord
-from ..support.devices import Adapter, adapter_of, check_same_place, is_on_device, refuse_endless
+from ..support.devices import (
+    Adapter,
+    adapter_of,
+    check_same_place,
+    first_of,
+    is_on_device,
+    refuse_masked,
+)
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
 from ..support.memory import TRIFLE, check_memory
-from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
+from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, converted, is_integer, unsupported
 from .kinds import AXES, layout_of
 
 Pair: TypeAlias = tuple[int, int]
@@ -542,7 +549,7 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
         if not array.dtype.isnative and array.dtype.newbyteorder("=") in KNOWN_DTYPES:
             return array.astype(array.dtype.newbyteorder("="))
         no_numbers = array.dtype.kind in _NO_NUMBERS
-        raise ArgumentTypeError(_no_numbers(array, name) if no_numbers else _unsupported(array.dtype, name))
+        raise ArgumentTypeError(_no_numbers(array, name) if no_numbers else unsupported(array.dtype, name))
     if type(value) is not np.ndarray and is_on_device(array):
         return array  # CuPy arrays are always native and aligned
     flags = array.flags
@@ -605,15 +612,6 @@ def listed(words: Iterable[Any], joint: str) -> str:
     return f"{', '.join(most)} {joint} {last}" if most else last
 
 
-def refuse_masked(value: Any, name: str) -> None:
-    """Raise ``ArgumentError`` for an array with masked elements."""
-    if np.ma.is_masked(value):
-        raise ArgumentError(
-            f"{name} must have no masked elements: a convolution has no value for them; "
-            f"got {np.ma.count_masked(value)} of them (use {name}.filled(...))"
-        )
-
-
 def _foreign_array(value: Any, name: str) -> np.ndarray:
     """Return an array of another library, a masked array or nested lists as NumPy's, or CuPy's on a GPU."""
     if isinstance(value, np.ma.MaskedArray):
@@ -622,24 +620,6 @@ def _foreign_array(value: Any, name: str) -> np.ndarray:
     if isinstance(value, (list, tuple)):
         return _array_of_lists(value, name)
     return (adapter_of(value) or Adapter()).to_array(value, name)
-
-
-def first_of(value: Any, name: str) -> Any:
-    """Return the first number of nested lists, and anything else as it is.
-
-    Raises:
-        ArgumentError: for lists that are nested more often than an array has axes; in one that holds itself
-            twice NumPy would look for the end for ever.
-        ArgumentTypeError: for an object that gives more items than its length.
-    """
-    first = value
-    for _ in range(65):
-        if not (isinstance(first, (list, tuple)) and first):
-            refuse_endless(first, name)
-            return first
-        first = first[0]
-    legal = "nested lists of equal lengths, at most 64 in each other"
-    raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
 
 
 def _array_of_lists(value: Any, name: str) -> np.ndarray:
@@ -675,30 +655,6 @@ def _no_numbers(array: np.ndarray, name: str) -> str:
         got = f"{array.dtype}, which holds {brief(wrong[0])}" if array.ndim else f"{brief(wrong[0])}"
         got += f" (of a shape, {UNKNOWN_SIZE})" if wrong[0] is None and name.split()[0] in _SHAPES else ""
     return f"{name} must have dtype {', '.join(FLOATS + INTEGERS)}; got {got}"
-
-
-def _unsupported(dtype: np.dtype[Any], name: str) -> str:
-    """Return the error message for a dtype that is not supported; it names the ``.astype`` that helps."""
-    known = ", ".join(FLOATS + INTEGERS)
-    if dtype.kind == "c":
-        help_ = f"convolve {name}.real and {name}.imag"
-    elif dtype.kind in "biu":
-        help_ = (
-            f"{converted(name, 'int64' if dtype.itemsize >= 4 else 'int32')} or {converted(name, 'float32')}"
-        )
-    else:
-        help_ = converted(name, "float64")
-    return f"{name} must have dtype {known}; got {dtype}: {help_}"
-
-
-def converted(name: str, dtype: str) -> str:
-    """Return the code that converts an argument, with the argument's name if that is a Python name.
-
-    >>> converted("input", "float32"), converted("y of Add", "float32")
-    ('input.astype("float32")', 'convert it with .astype("float32")')
-    """
-    call = f'.astype("{dtype}")'
-    return name + call if name.isidentifier() else f"convert it with {call}"
 
 
 def check_alike(arrays: Mapping[str, np.ndarray]) -> None:

@@ -178,3 +178,27 @@ def accumulator(dtype: Any) -> np.dtype[Any]:
     """
     dtype = to_dtype(dtype)
     return np.dtype("float32") if dtype.name in ("float16", "bfloat16") else dtype
+
+
+def unsupported(dtype: np.dtype[Any], name: str) -> str:
+    """Return the error message for a dtype that is not supported; it names the ``.astype`` that helps."""
+    known = ", ".join(FLOATS + INTEGERS)
+    if dtype.kind == "c":
+        help_ = f"convolve {name}.real and {name}.imag"
+    elif dtype.kind in "biu":
+        help_ = (
+            f"{converted(name, 'int64' if dtype.itemsize >= 4 else 'int32')} or {converted(name, 'float32')}"
+        )
+    else:
+        help_ = converted(name, "float64")
+    return f"{name} must have dtype {known}; got {dtype}: {help_}"
+
+
+def converted(name: str, dtype: str) -> str:
+    """Return the code that converts an argument, with the argument's name if that is a Python name.
+
+    >>> converted("input", "float32"), converted("y of Add", "float32")
+    ('input.astype("float32")', 'convert it with .astype("float32")')
+    """
+    call = f'.astype("{dtype}")'
+    return name + call if name.isidentifier() else f"convert it with {call}"

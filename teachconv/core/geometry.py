@@ -411,17 +411,15 @@ def conv_geometry(
       SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
       index law         in_index = out_index·2 - 0 + tap·1
     """
-    return _forward(
-        conv_geometry,
-        None,
-        input_shape=input_shape,
-        filters_shape=filters_shape,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-        unknown=unknown,
+    shape, layout = _laid_out(conv_geometry, unknown, input_shape, data_format)
+    geometry = forward_geometry(
+        channels_last(shape, layout),
+        normalize_shape(filters_shape, "filters", rank=len(shape) - 2),
+        normalize_steps(strides, "strides", layout),
+        normalize_padding(padding, layout, causal=True),
+        normalize_steps(dilations, "dilations", layout),
     )
+    return geometry if geometry.data_format == layout else replace(geometry, data_format=layout)
 
 
 @hide_unknown
@@ -463,19 +461,21 @@ def conv_transpose_geometry(
     >>> conv_transpose_geometry((1, 8, 1), (3, 1, 1), strides=2).legal_output_shapes
     ((1, 15, 1), (1, 16, 1))
     """
-    return _transposed(
-        conv_transpose_geometry,
-        None,
-        input_shape=input_shape,
-        filters_shape=filters_shape,
-        output_shape=output_shape,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-        output_padding=output_padding,
-        unknown=unknown,
+    shape, layout = _laid_out(conv_transpose_geometry, unknown, input_shape, data_format)
+    rank = len(shape) - 2
+    wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", shape[0], rank)
+    forward = transposed_geometry(
+        channels_last(shape, layout),
+        normalize_shape(filters_shape, "filters", rank=rank),
+        None if wanted is None else channels_last(wanted, layout),
+        normalize_steps(strides, "strides", layout),
+        normalize_padding(padding, layout, causal=True),
+        normalize_steps(dilations, "dilations", layout),
+        None if output_padding is None else normalize_output_padding(output_padding, layout),
     )
+    if forward.data_format != layout:
+        forward = replace(forward, data_format=layout)
+    return ConvTransposeGeometry(forward)
 
 
 @hide_unknown
@@ -520,17 +520,8 @@ def conv2d_geometry(
       SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
       index law         in_index = out_index·2 - 0 + tap·1
     """
-    return _forward(
-        conv2d_geometry,
-        2,
-        input_shape=input_shape,
-        filters_shape=filters_shape,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-        unknown=unknown,
-    )
+    shape, layout = _laid_out(conv2d_geometry, unknown, input_shape, data_format, 2)
+    return conv_geometry(shape, filters_shape, strides, padding, layout, dilations)
 
 
 @hide_unknown
@@ -576,82 +567,19 @@ def conv2d_transpose_geometry(
     >>> short.padding                               # 16 would give (0, 1): shifted by one row
     ((1, 1), (1, 1))
     """
-    return _transposed(
-        conv2d_transpose_geometry,
-        2,
-        input_shape=input_shape,
-        filters_shape=filters_shape,
-        output_shape=output_shape,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-        output_padding=output_padding,
-        unknown=unknown,
+    shape, layout = _laid_out(conv2d_transpose_geometry, unknown, input_shape, data_format, 2)
+    return conv_transpose_geometry(
+        shape, filters_shape, output_shape, strides, padding, layout, dilations, output_padding=output_padding
     )
-
-
-def _forward(
-    function: Callable[..., Any],
-    rank: int | None,
-    input_shape: Any,
-    filters_shape: Any,
-    strides: Any,
-    padding: Any,
-    data_format: Any,
-    dilations: Any,
-    unknown: dict[str, Any],
-) -> ConvGeometry:
-    """Return what `conv_geometry` returns, from the arguments of a function of one rank, or of any (None)."""
-    shape, layout = _laid_out(function, rank, input_shape, data_format, unknown)
-    geometry = forward_geometry(
-        channels_last(shape, layout),
-        normalize_shape(filters_shape, "filters", rank=len(shape) - 2),
-        normalize_steps(strides, "strides", layout),
-        normalize_padding(padding, layout, causal=True),
-        normalize_steps(dilations, "dilations", layout),
-    )
-    return geometry if geometry.data_format == layout else replace(geometry, data_format=layout)
-
-
-def _transposed(
-    function: Callable[..., Any],
-    rank: int | None,
-    input_shape: Any,
-    filters_shape: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any,
-    data_format: Any,
-    dilations: Any,
-    output_padding: Any,
-    unknown: dict[str, Any],
-) -> ConvTransposeGeometry:
-    """Return what `conv_transpose_geometry` returns, as `_forward`."""
-    shape, layout = _laid_out(function, rank, input_shape, data_format, unknown)
-    rank = len(shape) - 2
-    wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", shape[0], rank)
-    forward = transposed_geometry(
-        channels_last(shape, layout),
-        normalize_shape(filters_shape, "filters", rank=rank),
-        None if wanted is None else channels_last(wanted, layout),
-        normalize_steps(strides, "strides", layout),
-        normalize_padding(padding, layout, causal=True),
-        normalize_steps(dilations, "dilations", layout),
-        None if output_padding is None else normalize_output_padding(output_padding, layout),
-    )
-    if forward.data_format != layout:
-        forward = replace(forward, data_format=layout)
-    return ConvTransposeGeometry(forward)
 
 
 def _laid_out(
     function: Callable[..., Any],
-    rank: int | None,
+    unknown: dict[str, Any],
     input_shape: Any,
     data_format: Any,
-    unknown: dict[str, Any],
-) -> tuple[Shape, str]:
+    rank: int | None = None,
+) -> tuple[Shape, Any]:
     """Return the shape of an input and the layout of its axes; without a rank the shape sets it."""
     if unknown:
         refuse_unknown(function, unknown)

@@ -379,7 +379,7 @@ def by_place(
     shape = [*map(len, tables)]
     for same in product(*map(by_taps, tables)):  # for each axis some indices that have the same taps
         counts = zip(*((len(axis.taps), len(axis.cells)) for axis in same), strict=True)
-        tap_at, cell_at = (np.unravel_index(np.arange(prod(each)), each) for each in counts)
+        tap_at, cell_at = (np.unravel_index(np.arange(prod(lengths)), lengths) for lengths in counts)
         taps, step = (
             [axis.taps[at] for axis, at in zip(same, tap_at, strict=True)],
             most // max(1, len(tap_at[0])),

@@ -23,7 +23,7 @@ from ..core.geometry import ConvGeometry, forward_geometry, one_each
 from ..core.kinds import AXES
 from ..core.law import AxisGeometry, check_extra, cropped_axis, split_padding
 from ..support.argument_types import ArrayLike, Backend, Int
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, suggestion
+from ..support.errors import ArgumentError, brief, check_word, is_one_of, suggestion
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call
@@ -105,15 +105,9 @@ def _sides(pads: Any, auto_pad: str, rank: int) -> Pads:
     """Return ONNX's pads, all begins and then all ends, as a pair for each axis."""
     if pads is None:
         return tuple((0, 0) for _ in range(rank))
-    legal = f"{2 * rank} ints, {_SIDES[rank]}"
-    if isinstance(pads, str) or not hasattr(pads, "__iter__"):
-        raise ArgumentTypeError(f"pads must be {legal}; got {brief(pads)}")
-    numbers = [integer(pad, "pads") for pad in islice(pads, 2 * rank + 1)]
-    if len(numbers) != 2 * rank:
-        raise ArgumentError(f"pads must be {legal}; got {brief(pads)}")
+    numbers = ints(pads, "pads", 2 * rank, least=None, scalar=False, axes=_SIDES[rank])
     if min(numbers) < 0:
         raise ArgumentError(f"pads must not be negative in ONNX; got {brief(pads)}")
-    check_steps(numbers, "pads", pads)
     if auto_pad != "NOTSET" and any(numbers):
         raise ArgumentError(
             f"pads and auto_pad {auto_pad} both set the padding; give only one of them; got pads "

@@ -21,12 +21,13 @@ def _to_filter(x: np.ndarray, dy: np.ndarray, k: int, s: int) -> tuple[Any, ...]
     return nn_ops.conv1d_backprop_filter, x[None, :, None], (k, 1, 1), dy[None, :, None], s, "VALID"
 
 
-def _input(dy: np.ndarray, w: np.ndarray, n: int, s: int, add: bool = True) -> np.ndarray:
-    found = np.zeros(n)
+def scattered(dy: np.ndarray, w: np.ndarray, n: int, s: int, add: bool = True) -> np.ndarray:
+    """n numbers, to which each of dy adds the filter, s places apart."""
+    result = np.zeros(n)
     for i, value in enumerate(dy):
-        part = found[i * s : i * s + len(w)]
+        part = result[i * s : i * s + len(w)]
         part[:] = add * part + (value * w)[: len(part)]
-    return found
+    return result
 
 
 def _filter(x: np.ndarray, dy: np.ndarray, k: int, s: int) -> np.ndarray:
@@ -142,16 +143,16 @@ PUZZLES: tuple[Puzzle, ...] = (
         "the gradient in the input",
         "y = conv1d(x, w) with VALID and this stride; x has n numbers, w has k. Return the gradient in x, n "
         "numbers, from dy, the gradient in y.",
-        _input,
+        scattered,
         lambda: [(ints(_outputs(n, k, s), seed="dy"), ints(k, seed="w"), n, s) for n, k, s in _LINES],
         (
             ("overwritten", "an input is read by several windows: what comes back from them is added",
-             lambda dy, w, n, s: _input(dy, w, n, s, False)),
+             lambda dy, w, n, s: scattered(dy, w, n, s, False)),
             ("flipped_filter", "tap j carried x[i * s + j] forward, and carries dy[i] back to it",
-             lambda dy, w, n, s: _input(dy, w[::-1], n, s)),
-            ("stride_ignored", "window i begins at input i * s", lambda dy, w, n, s: _input(dy, w, n, 1)),
+             lambda dy, w, n, s: scattered(dy, w[::-1], n, s)),
+            ("stride_ignored", "window i begins at input i * s", lambda dy, w, n, s: scattered(dy, w, n, 1)),
             ("too_short", "inputs that no window read have the gradient 0, and are n numbers with them",
-             lambda dy, w, n, s: _input(dy, w, (len(dy) - 1) * s + len(w), s)[: len(dy) * s]),
+             lambda dy, w, n, s: scattered(dy, w, (len(dy) - 1) * s + len(w), s)[: len(dy) * s]),
             ("not_divisible", "window i reads input p only if p - j is a multiple of s",
              lambda dy, w, n, s: np.array([
                  sum(dy[(p - j) // s] * w[j] for j in range(len(w)) if 0 <= (p - j) // s < len(dy))

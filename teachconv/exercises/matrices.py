@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..running import nn_ops
+from .gradients import scattered
 from .puzzle import Puzzle, ints
 
 
@@ -41,11 +42,8 @@ def _transposed(x: np.ndarray, w: np.ndarray, s: int) -> tuple[Any, ...]:
 
 
 def _scatter(x: np.ndarray, w: np.ndarray, s: int, add: bool = True) -> np.ndarray:
-    result = np.zeros((len(x) - 1) * s + len(w))
-    for i, value in enumerate(x):
-        part = result[i * s : i * s + len(w)]
-        part[:] = add * part + value * w
-    return result
+    """A transposed convolution is the input gradient of the smallest input that gives len(x) outputs."""
+    return scattered(x, w, (len(x) - 1) * s + len(w), s, add)
 
 
 def _products(d: np.ndarray, g: np.ndarray) -> np.ndarray:

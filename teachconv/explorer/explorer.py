@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arguments import axis_order, first_of, integer, refuse_masked
+from ..core.arguments import axis_order, integer
 from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
 from ..quantized.explaining import is_quantized
 from ..running import dispatch, nn_ops
-from ..support.devices import call_on_host, to_host
+from ..support.devices import call_on_host, values_on_host
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, printable, words_of
 from ..support.files import path_of
 from ..support.progress import during
@@ -104,9 +104,7 @@ class Explorer:
         elif isinstance(other, Explorer):
             label = name or other.op.__name__
         else:
-            refuse_masked(other, "other")
-            first_of(other, "other")
-            label, other = name or "other array", np.asarray(to_host(other))
+            label, other = name or "other array", values_on_host(other, "other")
             axes = len(self._document.call.result_shape)
             if other.ndim != axes or other.dtype.kind not in "iufV":
                 raise ArgumentError(

@@ -13,12 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..core.arguments import first_of, refuse_masked
 from ..core.geometry import Conv2DGeometry, Conv2DTransposeGeometry
 from ..running import dispatch, nn_ops
 from ..support import palette, tables
 from ..support.argument_types import ArrayLike
-from ..support.devices import call_on_host, to_host
+from ..support.devices import call_on_host, values_on_host
 from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from ..truth.exact import judge_direct
 from .animating import animate
@@ -138,9 +137,7 @@ def diff_heatmap(op: Any, *args: Any, against: ArrayLike, ax: Axes = None, n: in
     call, options = nn_ops.call_of(op, args, kwargs)
     unused = dict.fromkeys(nn_ops.OPTIONS, "it compares an array with the exact sum")
     nn_ops.refuse(options, "diff_heatmap", **unused)
-    refuse_masked(against, "against")
-    first_of(against, "against")
-    theirs = np.asarray(to_host(against))
+    theirs = values_on_host(against, "against")
     if theirs.shape != tuple(call.result_shape):
         raise ArgumentError(
             f"against must have the shape of the result, {list(call.result_shape)}; got {list(theirs.shape)}"

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..core import kinds
-from ..core.arguments import as_array, first_of, listed, refuse_masked, shape_only
+from ..core.arguments import as_array, listed, shape_only
 from ..core.calls import Call, resolve
 from ..core.dtypes import to_dtype
 from ..core.kinds import Op
 from ..running.dispatch import run_canonical
 from ..support import record
+from ..support.devices import first_of, refuse_masked
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, plain
 from ..windows.calls import FUNCTIONS, CellExplanation
 from ..windows.pooling import PoolCall, avg_pool, max_pool
@@ -283,17 +284,17 @@ def _check_types(law: Scheme, x: np.ndarray, w: np.ndarray) -> None:
 def _result_type(dtype: Any, own: np.dtype[Any], law: Scheme) -> np.dtype[Any]:
     """Return the dtype of the result: that of x, except where no runtime is modelled."""
     legal = TYPES if law.name == "float" else (own.name,)
-    found = own if dtype is None else to_dtype(dtype)
-    check_word(found.name, f"dtype of {law} for x of {own}", legal)
-    return found
+    result = own if dtype is None else to_dtype(dtype)
+    check_word(result.name, f"dtype of {law} for x of {own}", legal)
+    return result
 
 
 def _one_or_each(value: Any, name: str, channels: int) -> np.ndarray:
     """Return a number, or one for each output channel where ``channels`` is not 0."""
     array = _array(value, name)
     if array.ndim and array.shape != (channels,):
-        each = f" or {channels} of them, one for each output channel" if channels else ""
-        raise ArgumentError(f"{name} must be one number{each}; got shape {list(array.shape)}")
+        several = f" or {channels} of them, one for each output channel" if channels else ""
+        raise ArgumentError(f"{name} must be one number{several}; got shape {list(array.shape)}")
     if array.dtype.kind not in "iuf":
         raise ArgumentTypeError(f"{name} must be a number; got {brief(value)}")
     return array
@@ -365,8 +366,8 @@ def rescaling_of(
         )
     reals = np.broadcast_to(real, channels)
     multipliers = np.array([fixed_point(one) for one in reals], np.int64).reshape(-1, 2)
-    each = [whole, part, real, factor, multipliers[:, 0], multipliers[:, 1], np.asarray(half_up)]
-    return Rescaling(*(np.broadcast_to(one, channels) for one in each))
+    numbers = [whole, part, real, factor, multipliers[:, 0], multipliers[:, 1], np.asarray(half_up)]
+    return Rescaling(*(np.broadcast_to(one, channels) for one in numbers))
 
 
 def _limits(law: Scheme, activation: Any, dtype: np.dtype[Any], zero: int, y_scale: Any) -> tuple[int, int]:

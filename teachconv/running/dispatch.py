@@ -7,15 +7,12 @@ and run at once. In TensorFlow this is the work of executor and kernel registry.
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from math import inf
-from traceback import walk_stack
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -36,6 +33,7 @@ from ..support.errors import (
     check_word,
     is_one_of,
     suggestion,
+    warn,
 )
 from ..support.memory import check_memory
 from ..support.tables import count, duration
@@ -492,11 +490,8 @@ def _best_backend() -> str:
     """cython; or numpy if it is not compiled, with a warning once, unless the wheel is pure on purpose."""
     problem = backends.why_not("cython")
     if problem and not import_module(backends.TABLE["cython"]).left_out():
-        stack = enumerate(walk_stack(sys._getframe()), 1)
-        outside = (n for n, (frame, _) in stack if not frame.f_globals["__name__"].startswith("teachconv."))
         silent = "tc.set_backend('numpy') chooses it without this warning"
-        warning = f"teachconv runs on the numpy backend: {problem}; {silent}"
-        warnings.warn(warning, RuntimeWarning, stacklevel=next(outside, 2))  # the caller of an op
+        warn(f"teachconv runs on the numpy backend: {problem}; {silent}", RuntimeWarning)
     return "numpy" if problem else "cython"
 
 

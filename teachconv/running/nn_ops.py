@@ -105,25 +105,22 @@ def conv2d(
     >>> y[0, :, :, 0].tolist()
     [[14, 6], [6, 12]]
     """
-    if unknown:
-        refuse_unknown(conv2d, unknown)
-    if (override := override_of(input, filters, bias)) is not None:
-        return override(
+    if unknown or override_of(input, filters, bias) is not None:
+        return _run(
             conv2d,
-            {
-                "input": input,
-                "filters": filters,
-                "strides": strides,
-                "padding": padding,
-                "data_format": data_format,
-                "dilations": dilations,
-                "name": name,
-                "bias": bias,
-                "backend": backend,
-                "algorithm": algorithm,
-                "precision": precision,
-                "out": out,
-            },
+            input=input,
+            filters=filters,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=name,
+            bias=bias,
+            backend=backend,
+            algorithm=algorithm,
+            precision=precision,
+            out=out,
+            unknown=unknown,
         )
     arguments = strides, padding, data_format, dilations
     options = backend, algorithm, precision
@@ -170,25 +167,22 @@ def depthwise_conv2d(
     >>> tc.depthwise_conv2d(x, np.int32([[[[1, 10], [100, 1000]]]]))[0, 0, 1].tolist()
     [2, 20, 300, 3000]
     """
-    if unknown:
-        refuse_unknown(depthwise_conv2d, unknown)
-    if (override := override_of(input, filters, bias)) is not None:
-        return override(
+    if unknown or override_of(input, filters, bias) is not None:
+        return _run(
             depthwise_conv2d,
-            {
-                "input": input,
-                "filters": filters,
-                "strides": strides,
-                "padding": padding,
-                "data_format": data_format,
-                "dilations": dilations,
-                "name": name,
-                "bias": bias,
-                "backend": backend,
-                "algorithm": algorithm,
-                "precision": precision,
-                "out": out,
-            },
+            input=input,
+            filters=filters,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=name,
+            bias=bias,
+            backend=backend,
+            algorithm=algorithm,
+            precision=precision,
+            out=out,
+            unknown=unknown,
         )
     arguments = strides, padding, data_format, dilations
     options = backend, algorithm, precision
@@ -247,27 +241,24 @@ def conv2d_transpose(
     >>> tc.conv2d_transpose(x, w, (1, 1, 5, 1), (1, 2)).ravel().tolist()    # full[1:6] of 7; above full[0:6]
     [10, 102, 20, 203, 30]
     """
-    if unknown:
-        refuse_unknown(conv2d_transpose, unknown)
-    if (override := override_of(input, filters, bias, output_shape)) is not None:
-        return override(
+    if unknown or override_of(input, filters, bias, output_shape) is not None:
+        return _run(
             conv2d_transpose,
-            {
-                "input": input,
-                "filters": filters,
-                "output_shape": output_shape,
-                "strides": strides,
-                "padding": padding,
-                "data_format": data_format,
-                "dilations": dilations,
-                "name": name,
-                "output_padding": output_padding,
-                "bias": bias,
-                "backend": backend,
-                "algorithm": algorithm,
-                "precision": precision,
-                "out": out,
-            },
+            input=input,
+            filters=filters,
+            output_shape=output_shape,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=name,
+            output_padding=output_padding,
+            bias=bias,
+            backend=backend,
+            algorithm=algorithm,
+            precision=precision,
+            out=out,
+            unknown=unknown,
         )
     arguments = strides, padding, data_format, dilations, output_shape, output_padding
     options = backend, algorithm, precision
@@ -316,25 +307,22 @@ def conv2d_backprop_input(
     >>> tc.conv2d_backprop_input((1, 3, 3, 1), np.ones((2, 2, 1, 1), "int32"), dy)[0, :, :, 0].tolist()
     [[1, 2, 1], [2, 4, 2], [1, 2, 1]]
     """
-    if unknown:
-        refuse_unknown(conv2d_backprop_input, unknown)
-    if (override := override_of(filters, out_backprop, input_sizes)) is not None:
-        return override(
+    if unknown or override_of(filters, out_backprop, input_sizes) is not None:
+        return _run(
             conv2d_backprop_input,
-            {
-                "input_sizes": input_sizes,
-                "filters": filters,
-                "out_backprop": out_backprop,
-                "strides": strides,
-                "padding": padding,
-                "data_format": data_format,
-                "dilations": dilations,
-                "name": name,
-                "backend": backend,
-                "algorithm": algorithm,
-                "precision": precision,
-                "out": out,
-            },
+            input_sizes=input_sizes,
+            filters=filters,
+            out_backprop=out_backprop,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=name,
+            backend=backend,
+            algorithm=algorithm,
+            precision=precision,
+            out=out,
+            unknown=unknown,
         )
     arguments = strides, padding, data_format, dilations, input_sizes
     options = backend, algorithm, precision
@@ -379,25 +367,22 @@ def depthwise_conv2d_backprop_input(
     >>> tc.depthwise_conv2d_backprop_input((1, 1, 1, 2), w, dy).ravel().tolist()
     [3, 7]
     """
-    if unknown:
-        refuse_unknown(depthwise_conv2d_backprop_input, unknown)
-    if (override := override_of(filters, out_backprop, input_sizes)) is not None:
-        return override(
+    if unknown or override_of(filters, out_backprop, input_sizes) is not None:
+        return _run(
             depthwise_conv2d_backprop_input,
-            {
-                "input_sizes": input_sizes,
-                "filters": filters,
-                "out_backprop": out_backprop,
-                "strides": strides,
-                "padding": padding,
-                "data_format": data_format,
-                "dilations": dilations,
-                "name": name,
-                "backend": backend,
-                "algorithm": algorithm,
-                "precision": precision,
-                "out": out,
-            },
+            input_sizes=input_sizes,
+            filters=filters,
+            out_backprop=out_backprop,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=name,
+            backend=backend,
+            algorithm=algorithm,
+            precision=precision,
+            out=out,
+            unknown=unknown,
         )
     arguments = strides, padding, data_format, dilations, input_sizes
     options = backend, algorithm, precision
@@ -443,25 +428,22 @@ def conv2d_backprop_filter(
     >>> tc.conv2d_backprop_filter(x, (2, 2, 1, 1), np.ones((1, 2, 2, 1), "int32"))[:, :, 0, 0].tolist()
     [[8, 12], [20, 24]]
     """
-    if unknown:
-        refuse_unknown(conv2d_backprop_filter, unknown)
-    if (override := override_of(input, out_backprop, filter_sizes)) is not None:
-        return override(
+    if unknown or override_of(input, out_backprop, filter_sizes) is not None:
+        return _run(
             conv2d_backprop_filter,
-            {
-                "input": input,
-                "filter_sizes": filter_sizes,
-                "out_backprop": out_backprop,
-                "strides": strides,
-                "padding": padding,
-                "data_format": data_format,
-                "dilations": dilations,
-                "name": name,
-                "backend": backend,
-                "algorithm": algorithm,
-                "precision": precision,
-                "out": out,
-            },
+            input=input,
+            filter_sizes=filter_sizes,
+            out_backprop=out_backprop,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=name,
+            backend=backend,
+            algorithm=algorithm,
+            precision=precision,
+            out=out,
+            unknown=unknown,
         )
     arguments = strides, padding, data_format, dilations, filter_sizes
     options = backend, algorithm, precision
@@ -505,25 +487,22 @@ def depthwise_conv2d_backprop_filter(
     >>> tc.depthwise_conv2d_backprop_filter(x, (1, 1, 2, 2), dy).ravel().tolist()
     [1, 10, 200, 2000]
     """
-    if unknown:
-        refuse_unknown(depthwise_conv2d_backprop_filter, unknown)
-    if (override := override_of(input, out_backprop, filter_sizes)) is not None:
-        return override(
+    if unknown or override_of(input, out_backprop, filter_sizes) is not None:
+        return _run(
             depthwise_conv2d_backprop_filter,
-            {
-                "input": input,
-                "filter_sizes": filter_sizes,
-                "out_backprop": out_backprop,
-                "strides": strides,
-                "padding": padding,
-                "data_format": data_format,
-                "dilations": dilations,
-                "name": name,
-                "backend": backend,
-                "algorithm": algorithm,
-                "precision": precision,
-                "out": out,
-            },
+            input=input,
+            filter_sizes=filter_sizes,
+            out_backprop=out_backprop,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=name,
+            backend=backend,
+            algorithm=algorithm,
+            precision=precision,
+            out=out,
+            unknown=unknown,
         )
     arguments = strides, padding, data_format, dilations, filter_sizes
     options = backend, algorithm, precision
@@ -1241,19 +1220,22 @@ def convolution_backprop_filter(
     )
 
 
-def _run(function: Callable[..., Any], **given: Any) -> np.ndarray:
-    """Run a call of an op with its arguments by name; the two-dimensional ops write these lines out."""
+def _run(function: Callable[..., Any], *, unknown: Mapping[str, Any], **arguments: Any) -> np.ndarray:
+    """Run a call of an op with its arguments by name.
+
+    The two-dimensional ops give plain calls to `compute` themselves: a small one then takes half the time.
+    """
     op = OPS[function.__name__]
-    if unknown := given.pop("unknown"):
+    if unknown:
         refuse_unknown(function, unknown)
-    arrays = (given.get(name) for name in (*op.arrays, op.sizes))
+    arrays = (arguments.get(name) for name in (*op.arrays, op.sizes))
     if (override := override_of(*arrays)) is not None:
-        return override(function, given)
-    first, second = given[op.words[op.kind.first]], given[op.words[op.kind.second]]
+        return override(function, arguments)
+    first, second = arguments[op.words[op.kind.first]], arguments[op.words[op.kind.second]]
     words = ("strides", "padding", "data_format", "dilations", op.sizes, "output_padding")
-    arguments = tuple(given[word] for word in words if word in given)
-    options = given["backend"], given["algorithm"], given["precision"]
-    return compute(op, first, second, arguments, options, given.get("bias"), given["out"])
+    of_law = tuple(arguments[word] for word in words if word in arguments)
+    options = arguments["backend"], arguments["algorithm"], arguments["precision"]
+    return compute(op, first, second, of_law, options, arguments.get("bias"), arguments["out"])
 
 
 # ---------------------------------------------------------------------------------------------

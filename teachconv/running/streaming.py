@@ -526,7 +526,7 @@ def _node(entry: Any, options: dict[str, Any]) -> _Layer | _Combined:
     if is_op and len(rest) in (1, 2) and isinstance((*rest, {})[1], dict):
         return _Layer(first, rest[0], **{**options, **(*rest, {})[1]})
     if callable(first) and not is_op and all(isinstance(branch, list) for branch in rest):
-        branches = ([_node(each, options) for each in branch] for branch in rest or [[]])
+        branches = ([_node(layer, options) for layer in branch] for branch in rest or [[]])
         return _Combined(first, [Stream(nodes) for nodes in branches])
     raise ArgumentTypeError(
         "layers must be (op, filters), (op, filters, {argument: value}), element-wise functions, or "

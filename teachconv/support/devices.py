@@ -82,19 +82,19 @@ class Adapter:
         Returns:
             The result, of the kind of ``value``; ``out`` if that was given.
         """
-        given = {name: arguments[name] for name in inspect.signature(op).parameters}
-        out = given.get("out")
+        own = {name: arguments[name] for name in inspect.signature(op).parameters}
+        out = own.get("out")
         if out is not None and not getattr(adapter_of(out), "writable", True):
             raise ArgumentTypeError(
                 f"out must be an array that can be written to, such as a NumPy array; got {_class_of(out)}"
             )
         with record.stage(f"convert {self.name}") as stage:
-            converted = {name: to_array(item, name) for name, item in given.items()}
-            stage.arrays(**{n: a for n, a in converted.items() if a is not given[n]})
+            converted = {name: to_array(item, name) for name, item in own.items()}
+            stage.arrays(**{n: a for n, a in converted.items() if a is not own[n]})
         try:
             result = op(**converted)
         except ArgumentTypeError as error:  # it advises how to convert NumPy's arrays, which op was given
-            for name, adapter in ((name, adapter_of(item)) for name, item in given.items()):
+            for name, adapter in ((name, adapter_of(item)) for name, item in own.items()):
                 call = rf'(\b{name}|with )\.astype\("(\w+)"\)'
                 error.args = (re.sub(call, rf"\1{adapter.cast}", str(error)) if adapter else str(error),)
             raise
@@ -165,6 +165,33 @@ def refuse_endless(value: Any, name: str) -> None:
     )
 
 
+def first_of(value: Any, name: str) -> Any:
+    """Return the first number of nested lists, and anything else as it is.
+
+    Raises:
+        ArgumentError: for lists that are nested more often than an array has axes; in one that holds itself
+            twice NumPy would look for the end for ever.
+        ArgumentTypeError: for an object that gives more items than its length.
+    """
+    first = value
+    for _ in range(65):
+        if not (isinstance(first, (list, tuple)) and first):
+            refuse_endless(first, name)
+            return first
+        first = first[0]
+    legal = "nested lists of equal lengths, at most 64 in each other"
+    raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
+
+
+def refuse_masked(value: Any, name: str) -> None:
+    """Raise ``ArgumentError`` for an array with masked elements."""
+    if np.ma.is_masked(value):
+        raise ArgumentError(
+            f"{name} must have no masked elements: a convolution has no value for them; "
+            f"got {np.ma.count_masked(value)} of them (use {name}.filled(...))"
+        )
+
+
 def _class_of(value: Any) -> str:
     """Return the name of a value's class with its module."""
     return f"{type(value).__module__}.{type(value).__qualname__}"
@@ -219,16 +246,16 @@ def override_of(first: Any, *others: Any) -> Callable[..., Any] | None:
         `Adapter.call` for the array that decides: a function of the op and its arguments by name.
     """
     cls: Any = type(first)
-    found = None if cls is np.ndarray else _adapter_of_class(cls)
-    if found is not None and found.takes_over(first):
-        return partial(found.call, first)
+    of_first = None if cls is np.ndarray else _adapter_of_class(cls)
+    if of_first is not None and of_first.takes_over(first):
+        return partial(of_first.call, first)
     for value in others:
         cls = type(value)
         if cls is not np.ndarray and value is not None:
             adapter = _adapter_of_class(cls)
             if adapter is not None and adapter.takes_over(value):
                 return partial(adapter.call, value)
-    return None if found is None or found.native else partial(found.call, first)
+    return None if of_first is None or of_first.native else partial(of_first.call, first)
 
 
 def lazy_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -386,6 +413,20 @@ def to_host(value: Any) -> Any:
     """
     adapter = adapter_of(value)
     return value if adapter is None else adapter.to_host(value)
+
+
+def values_on_host(value: Any, name: str) -> np.ndarray:
+    """Return numbers that a tool looks at, from any library or GPU, as a NumPy array of any dtype.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: if elements are masked, or it is not an array.
+    """
+    refuse_masked(value, name)
+    first_of(value, name)
+    try:
+        return np.asarray(to_host(value))
+    except Exception as error:  # of a method of the value, or of lists of several lengths
+        raise ArgumentTypeError(f"{name} must be an array: {plain(error)}") from error
 
 
 def call_on_host(args: Iterable[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import reprlib
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from traceback import walk_stack
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
@@ -160,6 +162,13 @@ def words_of(given: Any, name: str, legal: Iterable[str]) -> list[str]:
     return words
 
 
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the program that called teachconv, however many of its functions are in between."""
+    stack = enumerate(walk_stack(sys._getframe()), 1)
+    outside = (n for n, (frame, _) in stack if not frame.f_globals["__name__"].startswith(f"{_PACKAGE}."))
+    warnings.warn(message, category, stacklevel=next(outside, 2))
+
+
 def refuse_unknown(
     function: Callable[..., Any], unknown: Iterable[str], tool: Callable[..., Any] | None = None
 ) -> NoReturn:
@@ -251,10 +260,10 @@ class _Attributes:
         if not is_ours or name.startswith("_") or path is not vars(module).get("__path__"):
             return None  # with another path some tool, such as pytest, looks for a file
         try:
-            found = getattr(module, name)
+            attribute = getattr(module, name)
         except AttributeError as error:
             raise ModuleNotFoundError(str(error)) from None  # with name= Python would replace the message
-        return ModuleSpec(fullname, cls) if inspect.ismodule(found) else None  # type: ignore[arg-type]
+        return ModuleSpec(fullname, cls) if inspect.ismodule(attribute) else None  # type: ignore[arg-type]
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> None:

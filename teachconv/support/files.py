@@ -35,16 +35,16 @@ def path_of(path: Any, name: str = "path") -> Path:
         ArgumentError: if it is "", or holds what no file's name does.
     """
     try:
-        found = Path(path)
-        given = os.fspath(path)
-        legal = 0 < len(os.fsencode(found)) <= _LONGEST and given != "" and "\0" not in given
+        checked = Path(path)
+        text = os.fspath(path)
+        legal = 0 < len(os.fsencode(checked)) <= _LONGEST and text != "" and "\0" not in text
     except TypeError:
         raise ArgumentTypeError(f"{name} must be a path; got {brief(path)}") from None
     except ValueError:  # of characters that no name can have
         legal = False
     if not legal:
         raise ArgumentError(f"{name} must be the path of a file; got {brief(path)}")
-    return found
+    return checked
 
 
 LARGEST = 2**31 - 1  # bytes of a file that a parser takes whole; protobuf and flatbuffers have this limit
@@ -77,8 +77,8 @@ def reading(path: Any, what: str, name: str = "path", largest: int = LARGEST) ->
     except Exception as error:  # the packages do not say which types they raise
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        given = plain(path) if isinstance(path, (str, Path)) else "this one"
-        raise ArgumentError(f"{name} must be {what}; {given} cannot be read: {plain(error)}") from error
+        file = plain(path) if isinstance(path, (str, Path)) else "this one"
+        raise ArgumentError(f"{name} must be {what}; {file} cannot be read: {plain(error)}") from error
 
 
 def check_size(path: str | Path, what: str, name: str = "path", largest: int = LARGEST) -> None:
@@ -129,11 +129,11 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         unpacked, most = sum(member.file_size for member in members), max(_UNPACKED, path.stat().st_size)
         if unpacked > most:
             raise ValueError(f"it unpacks to {unpacked:,} bytes, and {most:,} are the most")
-        found = {}
+        arrays = {}
         for member in members:
             with archive.open(member) as file:
-                found[member.filename.removesuffix(".npy")] = read_array(file, member.file_size)
-    return found
+                arrays[member.filename.removesuffix(".npy")] = read_array(file, member.file_size)
+    return arrays
 
 
 @contextmanager

@@ -86,8 +86,8 @@ def verdict(judged: Iterable[bool | None]) -> bool | None:
     >>> verdict([True, True]), verdict([True, None]), verdict([None, False]), verdict([])
     (True, None, False, None)
     """
-    found = list(judged)
-    return False if False in found else None if None in found or not found else True
+    verdicts = list(judged)
+    return False if False in verdicts else None if None in verdicts or not verdicts else True
 
 
 def verdict_text(judged: Iterable[bool | None], missing: str) -> str:
@@ -96,9 +96,9 @@ def verdict_text(judged: Iterable[bool | None], missing: str) -> str:
     >>> verdict_text([True, None, False], "not judged"), verdict_text([True], "not judged")
     ('1 of 3 FAIL, 1 of 3 not judged', 'all pass')
     """
-    found = list(judged)
+    seen = list(judged)
     words = {False: "FAIL", None: missing}
-    bad = [f"{found.count(case)} of {len(found)} {word}" for case, word in words.items() if case in found]
+    bad = [f"{seen.count(case)} of {len(seen)} {word}" for case, word in words.items() if case in seen]
     return ", ".join(bad) or "all pass"
 
 
@@ -208,12 +208,12 @@ class Table:
         """The table for a notebook or a page; all text is escaped."""
 
         def row(tag: str, cells: Sequence[Cell], style: str = "") -> str:
-            found = "".join(
+            texts = "".join(
                 f"<{tag} style='text-align:{column.align}{';white-space:pre-wrap' if len(lines) > 1 else ''}"
                 f"{style}'>{escape(chr(10).join(lines))}</{tag}>"
                 for lines, column in zip(map(_lines_of, cells), self.columns, strict=True)
             )
-            return f"<tr>{found}</tr>"
+            return f"<tr>{texts}</tr>"
 
         above = "<br>".join(map(escape, self._above))
         caption = f"<caption style='text-align:left'>{above}</caption>" if above else ""
@@ -299,10 +299,10 @@ class Table:
 
         def gives(i: int) -> tuple[bool, str, int, float, int]:
             """How readily a column gives way: it should cut few words, and take few lines for it."""
-            given = min(excess, wide[i] - least[i])
+            gain = min(excess, wide[i] - least[i])
             cut = sum(word >= wide[i] for _, word in sizes[i])
-            lines = sum((cell - 1) // max(1, wide[i] - given) - (cell - 1) // wide[i] for cell, _ in sizes[i])
-            return self.columns[i].bars, self.columns[i].align, -cut, -lines / given, wide[i]
+            lines = sum((cell - 1) // max(1, wide[i] - gain) - (cell - 1) // wide[i] for cell, _ in sizes[i])
+            return self.columns[i].bars, self.columns[i].align, -cut, -lines / gain, wide[i]
 
         while (excess := sum(wide) + 2 * (sum(map(bool, wide)) - 1) - room) > 0:
             give = [i for i, width in enumerate(wide) if width > least[i]]
@@ -350,7 +350,7 @@ def _folded(line: str, room: int) -> list[str]:
     parts = []
     while len(line) > room:
         first, stop = further + 1, room + 1
-        near = (found.start() for found in _BREAKS.finditer(line[: 2 * room], first))
+        near = (gap.start() for gap in _BREAKS.finditer(line[: 2 * room], first))
         cut = max((place for place in near if place < stop), default=-1)
         if cut < room // 3:
             cut = max(line.rfind(" ", first, stop), cut)
@@ -578,16 +578,16 @@ def fitted(
     widths = [max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:-1]]
     room = _ROOM - sum(widths)
     below = [i for i in order if len(rows[i][-1]) > room][:spare]
-    found: list[tuple[str, ...]] = []
+    lines: list[tuple[str, ...]] = []
     for i, (*cells, last) in enumerate(rows):
         if i in below:
             parts = _folded(last, _ROOM - sum(widths[:under]) - 4)
             kept = parts[: 1 + (spare - len(below)) * (i == below[0])]
             kept[-1] += " ..." * (kept != parts)
-            found += [(*cells, ""), *((*[""] * under, part, *[""] * (len(cells) - under)) for part in kept)]
+            lines += [(*cells, ""), *((*[""] * under, part, *[""] * (len(cells) - under)) for part in kept)]
         else:
-            found.append((*cells, cut(last, room)))
-    return found
+            lines.append((*cells, cut(last, room)))
+    return lines
 
 
 def on_click(title: str, code: Sequence[tuple[int, str]], marked: int = 0, opened: bool = False) -> str:

@@ -474,7 +474,7 @@ def judge(
     g, w = got.astype(np.float64), want.astype(np.float64)
     # an infinity counts as the next number after the largest
     beyond = min(form.largest / (1 - form.unit_roundoff), float_format("float64").largest)
-    found = np.clip(g, -beyond, beyond)
+    results = np.clip(g, -beyond, beyond)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         bound = np.broadcast_to(np.asarray(error_bound, np.float64), w.shape)
         target, up, down, overflowed = _overflows(w, abs_sum, terms, signed, form, sums)
@@ -485,7 +485,7 @@ def judge(
         else:
             target = np.where(np.isfinite(w) | overflowed, exact, target)
             allowed = bound + direct(np.asarray(abs_sum), terms, "float64")
-            allowed = allowed + (0 if sums == form else _last_rounding(found, target, form))
+            allowed = allowed + (0 if sums == form else _last_rounding(results, target, form))
         # float64 cannot hold the bound of a sum that is too large for it: that of a sum without cancellation
         nearly = 4 * terms * sums.unit_roundoff * form.largest
         allowed = np.where(overflowed & np.isinf(allowed), nearly, allowed)
@@ -493,7 +493,7 @@ def judge(
         # NaN is the sum of both infinities, of which one may be among the data
         nan = np.isnan(g) & (up | (w == inf)) & (down | (w == -inf))
         finite = np.isfinite(w) | overflowed
-        error = np.abs(found - target)
+        error = np.abs(results - target)
         ok = same | nan | (finite & ((error <= allowed) | ((g == inf) & up) | ((g == -inf) & down)))
         error = np.where(same | (ok & ~np.isfinite(g)), 0.0, error)
         error = np.where(ok | np.isfinite(g) & np.isfinite(w), error, inf)

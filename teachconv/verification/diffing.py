@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..backends import BOUNDS, HALF_SUMS, WINOGRADS, Algorithm, pieces_needs, ranks_of, winograd_needs
-from ..core.arguments import axis_order, first_of, real, refuse_masked
+from ..core.arguments import axis_order, real
 from ..core.calls import Call
 from ..core.dtypes import accumulator, float_format, is_integer
 from ..core.kinds import KINDS, Kind
@@ -30,14 +30,13 @@ from ..quantized.explaining import call_of_op, is_pool, is_quantized
 from ..running import dispatch, nn_ops
 from ..support import record
 from ..support.argument_types import ArrayLike, Backend
-from ..support.devices import call_on_host, to_host
+from ..support.devices import call_on_host, refuse_masked, values_on_host
 from ..support.errors import (
     ArgumentError,
     ArgumentTypeError,
     ContractError,
     brief,
     is_one_of,
-    plain,
     suggestion,
 )
 from ..support.memory import check_bytes
@@ -642,11 +641,7 @@ def _error_words(error: Any, against: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _their_array(array: Any, name: Any) -> np.ndarray:
-    first_of(array, f"against[{brief(name)}]")
-    try:
-        result = np.asarray(to_host(array))
-    except Exception as error:
-        raise ArgumentTypeError(f"against[{brief(name)}] must be an array: {plain(error)}") from error
+    result = values_on_host(array, f"against[{brief(name)}]")
     if result.dtype.kind not in "iuf" and result.dtype.name != "bfloat16":
         raise ArgumentTypeError(
             f"against[{brief(name)}] must be an array of numbers; got dtype {result.dtype}"

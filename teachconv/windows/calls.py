@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..core.arguments import Shape, as_array, converted, shape_of
-from ..core.dtypes import is_integer
+from ..core.arguments import Shape, as_array, shape_of
+from ..core.dtypes import converted, is_integer
 from ..running import nn_ops
 from ..support import record, tables
 from ..support.devices import is_on_device, override_of, to_host

@@ -423,10 +423,11 @@ def test_chunks_that_are_computed_are_released_when_their_neighbours_have_their_
 # ---------------------------------------------------------------------------------------------
 
 
-def test_channels_in_chunks_are_joined_with_a_sentence():
+@pytest.mark.parametrize("op", [tc.conv2d, tc.convolution])
+def test_channels_in_chunks_are_joined_with_a_sentence(op):
     x = da.ones((1, 6, 6, 4), chunks=(1, 3, 3, 2), dtype="float32")
     with pytest.warns(da.PerformanceWarning, match=r"input\.rechunk\(\{3: -1\}\)") as warned:
-        y = tc.conv2d(x, np.ones((3, 3, 4, 1), "float32"))
+        y = op(x, np.ones((3, 3, 4, 1), "float32"))
     assert [one.filename for one in warned] == [__file__]
     assert y.compute().max() == 36
 

@@ -175,17 +175,17 @@ class _Steps:
         """Return the step of cuDNN itself, with its own padding if it has that, else with a padded input."""
         edges = [axis.window_edges for axis in self.job.g.axes]
         is_cropped = any(crop != (0, 0) for _, crop in edges)
-        found = None if is_cropped else self._plan([pads for pads, _ in edges])
-        if found is None:
+        step = None if is_cropped else self._plan([pads for pads, _ in edges])
+        if step is None:
             self._pad()
-            found = self._plan([(0, 0), (0, 0)])
-        if found is None:
+            step = self._plan([(0, 0), (0, 0)])
+        if step is None:
             version = import_module("cudnn").backend_version_string()
             raise ArgumentError(
                 f"algorithm 'cudnn' cannot compute this {self.job.kind} in {self.dtype}: cuDNN {version} has "
                 f"no engine for it that precision={brief(self.precision)} allows; {self.refusal}"
             )
-        return found
+        return step
 
     def _pad(self) -> None:
         """Add the copy of the input to a padded one, or of its gradient from that of a padded one."""
@@ -194,8 +194,8 @@ class _Steps:
         self.shapes["input"] = g.batch, windows[0].size, windows[1].size, g.in_channels
         self.names["input"] = self._buffer("padded", self.shapes["input"])
         padded = Matrix(self.names["input"], self.shapes["input"])
-        of_whole = slice(None), *(each.source for each in windows)
-        of_padded = slice(None), *(each.inside for each in windows)
+        of_whole = slice(None), *(axis.source for axis in windows)
+        of_padded = slice(None), *(axis.inside for axis in windows)
         why = f"cuDNN has no padding {g.padding}"
         if self.job.kind.scatters:
             self.after.append(Copy(padded, whole, f"without the padding: {why}", of_padded, of_whole))

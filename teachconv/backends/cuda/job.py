@@ -240,10 +240,10 @@ def _depthwise_filter_gradient(job: Job, channels: int, constants: Sequence[str]
     tap_rows = f"TAP_ROWS={-(-rows // row_blocks)}"
     kernel = job.kernel("depthwise.cu", "depthwise_filter_gradient", *sizes, tap_rows, *constants, kind=False)
     blocks = row_blocks * -(-cols // taps) * -(-g.out_channels // (lanes * channels))
-    each = BLOCK // lanes  # strips that a block takes at the same time
+    at_once = BLOCK // lanes  # strips that a block takes at the same time
     # a multiprocessor has registers for one block: all blocks run at the same time
     most_blocks = MULTIPROCESSORS // blocks * blocks
-    splits = 1 if strips <= 2 * each else job.splits(blocks, strips, each, most_blocks)
+    splits = 1 if strips <= 2 * at_once else job.splits(blocks, strips, at_once, most_blocks)
     partial = job.partial(splits) if splits > 1 else None
     job.launch_blocks(kernel, blocks * splits, job.problem, "first", "second", splits, partial, "result")
     if splits > 1:

@@ -151,8 +151,8 @@ def _fastest(
         count = -(-rows // tile.rows) * -(-cols // tile.cols) * job.g.groups
         most = min(chunks, SPLIT_BYTES // (4 * job.cells), 4 * MULTIPROCESSORS // count)
         for wanted in [splits] if splits else range(1, max(1, most) + 1):
-            each = -(-chunks // min(wanted, chunks))  # of a block: every block has a chunk
-            choices.append((tile, -(-chunks // each), count))
+            deep = -(-chunks // min(wanted, chunks))  # chunks of a block: every block has one
+            choices.append((tile, -(-chunks // deep), count))
     return min(choices, key=lambda choice: _cycles(job, choice, chunks))
 
 

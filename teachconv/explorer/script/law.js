@@ -606,49 +606,17 @@ export class ConvTransposeGeometry {
   }
 }
 
-/** Return the geometry of a `conv2d` call from shapes alone; no data is needed. */
-export function conv2d_geometry(
+/** Return the geometry of a convolution of rank 1, 2 or 3 from shapes alone; no data is needed. */
+export function conv_geometry(
   input_shape,
   filters_shape,
   strides = 1,
   padding = "VALID",
-  data_format = "NHWC",
+  data_format = null,
   dilations = null,
   unknown = {},
 ) {
-  return _forward(conv2d_geometry, 2, input_shape, filters_shape, strides, padding, data_format, dilations, unknown);
-}
-
-/** Return the geometry of a `conv2d_transpose` call from shapes alone; no data is needed. */
-export function conv2d_transpose_geometry(
-  input_shape,
-  filters_shape,
-  output_shape = null,
-  strides = 1,
-  padding = "SAME",
-  data_format = "NHWC",
-  dilations = null,
-  output_padding = null,
-  unknown = {},
-) {
-  return _transposed(
-    conv2d_transpose_geometry,
-    2,
-    input_shape,
-    filters_shape,
-    output_shape,
-    strides,
-    padding,
-    data_format,
-    dilations,
-    output_padding,
-    unknown,
-  );
-}
-
-/** Return what `conv_geometry` returns, from the arguments of a function of one rank, or of any (None). */
-export function _forward(function_, rank, input_shape, filters_shape, strides, padding, data_format, dilations, unknown) {
-  const [shape, layout] = _laid_out(function_, rank, input_shape, data_format, unknown);
+  const [shape, layout] = _laid_out(conv_geometry, unknown, input_shape, data_format);
   const geometry = forward_geometry(
     channels_last(shape, layout),
     normalizeShape(filters_shape, "filters", null, len(shape) - 2),
@@ -659,22 +627,20 @@ export function _forward(function_, rank, input_shape, filters_shape, strides, p
   return equal(geometry.data_format, layout) ? geometry : changed(geometry, { data_format: layout });
 }
 
-/** Return what `conv_transpose_geometry` returns, as `_forward`. */
-export function _transposed(
-  function_,
-  rank,
+/** Return the geometry of a transposed convolution of rank 1, 2 or 3 from shapes alone; no data is needed. */
+export function conv_transpose_geometry(
   input_shape,
   filters_shape,
-  output_shape,
-  strides,
-  padding,
-  data_format,
-  dilations,
-  output_padding,
-  unknown,
+  output_shape = null,
+  strides = 1,
+  padding = "SAME",
+  data_format = null,
+  dilations = null,
+  output_padding = null,
+  unknown = {},
 ) {
-  const [shape, layout] = _laid_out(function_, rank, input_shape, data_format, unknown);
-  rank = len(shape) - 2;
+  const [shape, layout] = _laid_out(conv_transpose_geometry, unknown, input_shape, data_format);
+  const rank = len(shape) - 2;
   const wanted = output_shape == null ? null : normalizeShape(output_shape, "output_shape", shape[0], rank);
   let forward = transposed_geometry(
     channels_last(shape, layout),
@@ -691,11 +657,38 @@ export function _transposed(
   return new ConvTransposeGeometry(forward);
 }
 
+/** Return the geometry of a `conv2d` call from shapes alone; no data is needed. */
+export function conv2d_geometry(
+  input_shape,
+  filters_shape,
+  strides = 1,
+  padding = "VALID",
+  data_format = "NHWC",
+  dilations = null,
+  unknown = {},
+) {
+  const [shape, layout] = _laid_out(conv2d_geometry, unknown, input_shape, data_format, 2);
+  return conv_geometry(shape, filters_shape, strides, padding, layout, dilations);
+}
+
+/** Return the geometry of a `conv2d_transpose` call from shapes alone; no data is needed. */
+export function conv2d_transpose_geometry(
+  input_shape,
+  filters_shape,
+  output_shape = null,
+  strides = 1,
+  padding = "SAME",
+  data_format = "NHWC",
+  dilations = null,
+  output_padding = null,
+  unknown = {},
+) {
+  const [shape, layout] = _laid_out(conv2d_transpose_geometry, unknown, input_shape, data_format, 2);
+  return conv_transpose_geometry(shape, filters_shape, output_shape, strides, padding, layout, dilations, output_padding);
+}
+
 /** Return the shape of an input and the layout of its axes; without a rank the shape sets it. */
-export function _laid_out(function_, rank, input_shape, data_format, unknown) {
-  if (truth(unknown)) {
-    nothing(function_, unknown);
-  }
+export function _laid_out(function_, unknown, input_shape, data_format, rank = null) {
   const shape = normalizeShape(input_shape, "input", null, rank);
   if (rank == null && data_format == null) return tuple(shape, layout_of("input", len(shape) - 2));
   return tuple(shape, check_data_format(data_format, len(shape) - 2));

@@ -14,10 +14,10 @@ then prunes it. A fetch is read from the executor's memory; TensorFlow adds a no
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ...support.errors import warn
 from .. import kernels  # noqa: F401  (fills the registry)
 from ..framework.config import ConfigProto
 from ..framework.errors import SoftPlacementWarning
@@ -132,11 +132,10 @@ class GraphExecutionState:
         soft = [name for name, placed in self._placements.items() if placed.soft and name not in before]
         if soft:
             first = self._placements[soft[0]]
-            warnings.warn(
+            warn(
                 f"{', '.join(soft[:4])}{', ...' if len(soft) > 4 else ''}: {first.reason}; placed on "
                 f"{first.device}",
                 SoftPlacementWarning,
-                stacklevel=5,
             )
 
     def executable(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arguments import as_array, first_of, refuse_masked
+from ...core.arguments import as_array
 from ...core.dtypes import is_integer
 from ...support import devices
 from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain
@@ -258,7 +258,7 @@ def own_dtype(value: Any, name: str) -> np.dtype[Any]:
 
 def _array_of_others(value: Any, name: str) -> Any:
     """Return an array of NumPy, or of CuPy if it is on a GPU, for one of any library or a NumPy scalar."""
-    refuse_masked(value, name)
+    devices.refuse_masked(value, name)
     devices.refuse_endless(value, name)
     array = devices.to_array(value, name)
     return array if devices.lies_on_a_gpu(array) else np.asarray(array)
@@ -268,7 +268,7 @@ def array_of_python(
     value: Any, name: str, legal: str = "nested lists of equal lengths, of numbers"
 ) -> np.ndarray:
     """Return what NumPy makes of a value; raise ``ValueError`` where it cannot."""
-    first_of(value, name)
+    devices.first_of(value, name)
     try:
         return np.asarray(value)
     except Exception as error:  # of lists of several lengths, or of a method of an item
@@ -280,7 +280,7 @@ def _dtype_of_python(value: Any, array: np.ndarray, name: str) -> np.dtype[Any]:
 
     It is float32, unless the first number is a float of NumPy's.
     """
-    first = first_of(value, name)
+    first = devices.first_of(value, name)
     if isinstance(first, bool) and array.dtype != bool:
         raise ArgumentError(f"{name} must be numbers or bools, not both; got {brief(value)}")
     if array.dtype == bool:
