@@ -689,6 +689,24 @@ def max_pool_five_as_two_of_three(change):
 
 
 @pair
+def adaptive_maximum_as_a_pool(change):
+    a = chain(conv=conv(W, padding=1), pool=nn.AdaptiveMaxPool2d((3, 4)))
+    b = chain(conv=conv(change(W), padding=1), pool=nn.MaxPool2d((3, 2)))
+    return a, b, X, ["conv"]
+
+
+@pair
+def patches_added_as_a_transposed_convolution(change):
+    w = weights(18, 6, 1, 1, seed=4)
+    a = chain(
+        conv=conv(W, padding=1), patches=conv(w), rows=nn.Flatten(2), add=nn.Fold((19, 17), 3, stride=2)
+    )
+    filters = change(w).reshape(2, 3, 3, 6).transpose(3, 0, 1, 2)
+    b = chain(conv=conv(W, padding=1), up=transposed(filters, stride=2))
+    return a, b, X, ["patches", "add", "up"]
+
+
+@pair
 def global_pool_as_a_mean(change):
     w = weights(3, 6)
     a = chain(conv=conv(W, B), pool=nn.AdaptiveAvgPool2d(1), flat=nn.Flatten(), dense=linear(w))

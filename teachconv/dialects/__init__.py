@@ -8,7 +8,7 @@
                          interpolate, pixel_shuffle, pixel_unshuffle
     tc.dialects.onnx     conv, conv_transpose, pad, max_pool, average_pool, batch_normalization,
                          resize, depth_to_space, space_to_depth
-    tc.dialects.jax      conv_general_dilated, conv_transpose, pad, reduce_window
+    tc.dialects.jax      conv_general_dilated, conv_transpose, pad, reduce_window, resize
     tc.dialects.keras    conv, conv_transpose, pad, max_pool, average_pool, batch_normalization, resize
 
 No framework needs to be installed. Arguments, layouts, results and errors are the framework's;

@@ -1,4 +1,4 @@
-"""conv_general_dilated, conv_transpose and reduce_window of jax.lax, and jax.numpy.pad.
+"""conv_general_dilated, conv_transpose and reduce_window of jax.lax, jax.numpy.pad and jax.image.resize.
 
 Layouts are given by the argument ``dimension_numbers``. Their defaults differ: NCHW and OIHW for the first
 function, NHWC and HWIO for the second. ``lhs_dilation`` inserts zeros between the input's cells, which turns
@@ -7,23 +7,26 @@ the call into a transposed convolution with a flipped filter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
 from itertools import islice
 from typing import Any, Literal, NamedTuple, Never, TypeAlias
 
 import numpy as np
 
-from ..core.arguments import Pads, Pair, Shape, integer, listed, positive, real, truth
+from ..core.arguments import Pads, Pair, Shape, integer, listed, normalize_shape, positive, real, truth
 from ..core.geometry import ConvGeometry, one_each
-from ..core.kinds import AXES
+from ..core.kinds import AXES, layout_of
 from ..core.law import AxisGeometry, cropped_axis, forward_axis, split_padding
 from ..support import tables
-from ..support.argument_types import ArrayLike, Backend, Int, Pairs
+from ..support.argument_types import ArrayLike, Backend, Int, Pairs, ShapeLike
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..windows.calls import run_window, window_function
 from ..windows.padding import PadCall, pad_call, pairs
 from ..windows.pooling import PoolCall
+from ..windows.resizing import ResizeCall, check_defined, resize_call
 from ..windows.walking import whole
 from .calls import (
     CONV,
@@ -39,7 +42,7 @@ from .calls import (
     steps_of,
 )
 
-__all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose", "pad", "reduce_window"]
+__all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose", "pad", "reduce_window", "resize"]
 
 _LHS = Operand("lhs", "input", "in the order of dimension_numbers", (3, 4, 5))
 _RHS = Operand("rhs", "filters", "in the order of dimension_numbers", (3, 4, 5))
@@ -541,9 +544,13 @@ def _reduce_window(
         raise ArgumentError(
             f"window_dimensions must be 1 on all axes except 3; got {brief(window_dimensions)}"
         )
-    letters, others = iter("DHW"[3 - len(pooled) :]), iter("NCGTUV")
-    layout = "".join(next(letters if number in pooled else others) for number in range(rank))
-    return PoolCall("jax.reduce_window", reduce, axes, layout, start=start)
+    return PoolCall("jax.reduce_window", reduce, axes, _named(pooled, rank), start=start)
+
+
+def _named(spatial: Collection[int], rank: int) -> str:
+    """Return a layout that calls these axes D, H and W, the last first, and the others N, C and so on."""
+    letters, others = iter("ABEDHW"[6 - len(spatial) :]), iter("NCGTUV")
+    return "".join(next(letters if number in spatial else others) for number in range(rank))
 
 
 @window_function(_reduce_window, "operand", (1, 2, 3, 4, 5, 6), "any number up to 6")
@@ -651,3 +658,75 @@ def pad(
     [1, 2, 3, 2, 1, 2, 3, 2]
     """
     return run_window(pad, array=array, pad_width=pad_width, mode=mode, constant_values=constant_values)
+
+
+# ---------------------------------------------------------------------------------------------
+# Resizing
+# ---------------------------------------------------------------------------------------------
+
+
+def _resize(image: Shape, shape: Any, method: Any, antialias: Any, **_: Any) -> ResizeCall:
+    """Resolve a call of resize."""
+    word = method.name.lower() if isinstance(method, Enum) else method
+    check_defined(word, "method", "linear", "bilinear", "trilinear", "triangle", "nearest")
+    rank, is_nearest = len(image), word == "nearest"
+    new = normalize_shape(shape, "shape", rank=rank - 2)
+    sizes = {axis: new[axis] for axis in range(rank) if new[axis] != image[axis]}
+    if truth(antialias, "antialias") and not is_nearest and any(n < image[axis] for axis, n in sizes.items()):
+        raise ArgumentError(
+            "antialias must be False where an axis shrinks: with it, which is the default, JAX weighs more "
+            "than two cells along it, which is not defined here; "
+            f"got {brief(antialias)} for {list(image)} -> {list(new)}"
+        )
+    usual = (layout_of("input", rank - 2), "NC" + "DHW"[5 - rank :]) if 3 <= rank <= 5 else ()
+    fitting = [layout for layout in usual if all(layout[axis] in "DHW" for axis in sizes)]
+    layout = fitting[0] if fitting else _named(sizes, rank)
+    reads = ("tf_half_pixel_for_nn", "floor") if is_nearest else ("half_pixel", "linear")
+    call = resize_call("jax.resize", "shape", layout, image, sizes, {}, *reads)
+    if not is_nearest:
+        return call
+    # XLA folds (o + 1/2) · size / new to (o + 1/2) times size · (1 / new), both in float32
+    steps = {axis: np.float32(image[axis]) * np.float32(1 / n) for axis, n in sizes.items()}
+    return replace(call, scales=tuple(1 / Fraction(float(steps.get(axis, 1))) for axis in range(rank)))
+
+
+@window_function(_resize, "image", (1, 2, 3, 4, 5, 6), "any number up to 6")
+def resize(
+    image: ArrayLike,
+    shape: ShapeLike,
+    method: Literal["linear", "bilinear", "trilinear", "triangle", "nearest"] | Enum,
+    antialias: bool = True,
+    precision: Any = None,
+) -> Any:
+    """Return an array of another shape like jax.image.resize, by half pixels.
+
+    To the nearest, JAX's compiled code takes cell floor((o + ½) · step), where the step is size · (1 / new),
+    rounded to float32. So where (o + ½) · size / new is a whole number, it may take the cell before it: of 10
+    cells made 25, five are others than in ``tf.image.resize``. Under ``jax.disable_jit()`` they are the same.
+
+    Args:
+        image: an array of up to 6 axes.
+        shape: that of the result, of all axes.
+        method: "linear" ("bilinear", "trilinear" and "triangle" are the same), of a floating dtype, or
+            "nearest"; or a member of jax.image.ResizeMethod.
+        antialias: must be False for "linear" if an axis shrinks; otherwise it has no effect.
+        precision: accepted for compatibility with JAX and ignored.
+
+    Returns:
+        The resized array; an interpolated cell is exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid; the message says what would be legal.
+
+    Source: jax/_src/image/scale.py (0.10.2).
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.jax.resize(np.float32([0, 4]), (4,), "linear").tolist()
+    [0.0, 1.0, 3.0, 4.0]
+    >>> exact = (np.arange(25) + 0.5) * 10 // 25
+    >>> np.flatnonzero(tc.dialects.jax.resize(np.arange(10), (25,), "nearest") != exact).tolist()
+    [2, 7, 12, 17, 22]
+    """
+    return run_window(
+        resize, image=image, shape=shape, method=method, antialias=antialias, precision=precision
+    )

@@ -162,8 +162,8 @@ class NetworkDocument:
         shape = list(cells_of(_output(layer), layer.axis).shape)
         if step is not None:
             return {"kind": "same", "steps": [step]} if shapes == [shape] else None
-        if layer.op in _JOINS and all(each == shape for each in shapes):
-            return {"kind": _JOINS[layer.op]}
+        if layer.op_type in _JOINS and shapes[1:] and all(each == shape for each in shapes):
+            return {"kind": layer.op_type}
         if layer.op_type == "concatenate":
             joined = [*shape[:2], sum(each[2] for each in shapes)] == shape
             return {"kind": "concatenate"} if joined and len(shapes) > 1 else None
@@ -232,7 +232,7 @@ _STEPS: dict[Any, Callable[[Layer], dict[str, Any] | None]] = {
     definitions.smooth: _smooth,
     definitions.batch_norm: _batch_norm,
 }
-_JOINS = {definitions.add: "add", definitions.multiply: "multiply"}
+_JOINS = ("add", "multiply")  # of several arrays
 
 
 def _axes(axes: Sequence[AxisGeometry], pads: Sequence[tuple[int, int]] = ()) -> list[AxisGeometry]:

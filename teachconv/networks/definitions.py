@@ -6,6 +6,7 @@ Each function returns a `Defined`: the value, and what the bound of `teachconv.t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from math import erf
 from typing import Any, NamedTuple
 
@@ -85,33 +86,20 @@ def normalised(
     return Defined(value * gamma + beta, sizes * np.abs(gamma) + np.abs(beta), count + _ROUNDINGS)
 
 
-def add(*arrays: np.ndarray) -> Defined:
-    """Return the sum of arrays, such as a residual."""
-    wide = [*map(_wide, arrays)]
-    return Defined(np.asarray(sum(wide)), sum(map(np.abs, wide)), len(wide) - 1)
-
-
-def multiply(*arrays: np.ndarray) -> Defined:
-    """Return the product of arrays, such as an attention gate."""
-    value = _wide(arrays[0])
-    for array in arrays[1:]:
-        value = value * _wide(array)
-    return Defined(value, np.abs(value), len(arrays) - 1)
-
-
 def pointwise(*arrays: np.ndarray, function: str, constant: Any = None, comes_first: bool = False) -> Defined:
-    """Return a function of `POINTWISE` of arrays, or of an array and a constant, such as x / 255."""
+    """Return a function of `POINTWISE` of arrays, such as a + b, or of one and a constant: x / 255."""
     wide = [*map(_wide, arrays if constant is None else (*arrays, constant))]
     wide = wide[::-1] if comes_first else wide
-    value, (sizes, terms) = (_ERF if function == "erf" else getattr(np, function))(*wide), POINTWISE[function]
-    return Defined(value, sizes(value, *wide), terms)
+    apply, (sizes, terms) = _ERF if function == "erf" else getattr(np, function), POINTWISE[function]
+    value = reduce(apply, wide) if wide[1:] else apply(*wide)
+    return Defined(value, sizes(value, *wide), terms * max(1, len(wide) - 1))
 
 
 _ERF = np.vectorize(erf, [float])
 _ULPS = 16  # of a function of the mathematical library
 # NumPy's name of each function, the size that its roundings are relative to, and how many it may have
 POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
-    **dict.fromkeys(("add", "subtract"), (lambda _, x, y: np.abs(x) + np.abs(y), 1)),
+    **dict.fromkeys(("add", "subtract"), (lambda _, *arrays: sum(map(np.abs, arrays)), 1)),
     **dict.fromkeys(("multiply", "divide"), (lambda value, *_: np.abs(value), 2)),
     **dict.fromkeys(("sqrt", "square", "reciprocal"), (lambda value, *_: np.abs(value), 3)),
     **dict.fromkeys(("minimum", "maximum", "abs", "negative"), (lambda *_: 0.0, 0)),
@@ -139,35 +127,36 @@ def reduced(x: np.ndarray, *, function: str, axes: tuple[int, ...], keepdims: bo
     return Defined(value, sizes, (wide.size // max(1, value.size) + 1) * (function in ("sum", "mean")))
 
 
-def adaptive_mean(x: np.ndarray, *, sizes: Mapping[int, int]) -> Defined:
-    """Return PyTorch's adaptive average pool: means of windows that follow from the sizes of the result.
+def adaptive(x: np.ndarray, *, sizes: Mapping[int, int], function: str = "mean") -> Defined:
+    """Return PyTorch's adaptive pool: of windows that follow from the sizes of the result.
 
     Args:
         x: the input.
         sizes: those of the result, by the numbers of the axes that are pooled.
+        function: "mean" or "max".
 
-    >>> adaptive_mean(np.arange(3), sizes={0: 2}).value.tolist()
-    [0.5, 1.5]
+    >>> [adaptive(np.arange(3), sizes={0: 2}, function=word).value.tolist() for word in ("mean", "max")]
+    [[0.5, 1.5], [1.0, 2.0]]
     """
     value, large, terms = _wide(x), np.abs(_wide(x)), 0
     for axis, outs in sizes.items():
         at, ins = np.arange(outs)[:, None], x.shape[axis]
         within = (np.arange(ins) >= at * ins // outs) & (np.arange(ins) < -(-(at + 1) * ins // outs))
+        if function == "max":
+            windows = np.where(within, np.moveaxis(value, axis, -1)[..., None, :], -np.inf)
+            value = np.moveaxis(windows.max(-1), -1, axis)
+            continue
         matrix, terms = within / within.sum(1, keepdims=True), terms + ins + 2
         value, large = (
             np.moveaxis(np.moveaxis(part, axis, -1) @ matrix.T, -1, axis) for part in (value, large)
         )
-    return Defined(value, large, terms)
+    return Defined(value, large if terms else 0.0, terms)
 
 
-def product(x: np.ndarray, w: np.ndarray) -> Defined:
-    """Return the product of matrices, such as a dense layer without its bias."""
-    return Defined(_wide(x) @ _wide(w), np.abs(_wide(x)) @ np.abs(_wide(w)), w.shape[-2])
-
-
-def product_behind(x: np.ndarray, *, matrix: np.ndarray) -> Defined:
-    """Return the product of a constant matrix and x."""
-    return product(matrix, x)
+def product(*arrays: np.ndarray, matrix: np.ndarray | None = None) -> Defined:
+    """Return the product of two matrices, or of a constant one and another."""
+    x, w = map(_wide, arrays if matrix is None else (matrix, *arrays))
+    return Defined(x @ w, np.abs(x) @ np.abs(w), w.shape[-2])
 
 
 def pad(x: np.ndarray, *, sides: Pads, mode: str, value: float) -> Defined:

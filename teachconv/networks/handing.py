@@ -267,7 +267,7 @@ def _parts(layer: Any, network: Network) -> Iterator[_Part]:
         yield _Part(name, x, y, lines=lines, exact=exact)
     if bias is not None:
         bias = bias.reshape(-1, *[1] * (y.ndim - 2) * (axis == 1))
-        name, exact = f"{name} (bias)", definitions.add
+        name, exact = f"{name} (bias)", partial(definitions.pointwise, function="add")
         yield _Part(name, y, y, (bias,), lines=lambda to: ["y = x + b"], names="x, b", exact=exact)
 
 

@@ -218,9 +218,8 @@ def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said, (x, *more), output, args = entry["said"], arrays, entry["output"], entry["args"]
     if more or x is not args[0]:
         given = {} if more else {"matrix": args[0]}
-        op = definitions.product if more else definitions.product_behind
-        is_plain = entry["word"].lower() == "matmul"
-        return {"op_type": "product", "inputs": arrays, "op": op, "arguments": given} if is_plain else {}
+        facts = {"op_type": "product", "inputs": arrays, "op": definitions.product, "arguments": given}
+        return facts if entry["word"].lower() == "matmul" else {}
     matrix = said["weight"].T if "weight" in said else said["kernel"]
     matrix = matrix.T if said.get("transB") else matrix
     if matrix.ndim != 2 or said.get("transA") or {said.get("alpha", 1.0), said.get("beta", 1.0)} != {1.0}:
@@ -234,16 +233,15 @@ def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A pool whose window is the image, which keeps its axes: also a mean over all rows and columns."""
     x, word, said, axis = arrays[0], entry["word"].lower(), entry["said"], entry["axis"]
-    if "mean" in word and (not x.ndim or "axes" not in said and "dim" not in said and "axis" not in said):
-        return _reduced(entry, arrays)
-    wanted = sorted(int(n) % x.ndim for n in np.ravel(said.get("dim", said.get("axes", said.get("axis", 0)))))
     if "mean" in word:
-        axis = 1 if wanted[-1] == x.ndim - 1 else -1
+        reduced = _reduced(entry, arrays)
+        wanted = sorted(reduced["arguments"]["axes"])
+        axis = 1 if wanted[-1:] == [x.ndim - 1] else -1
     images = [*range(2, x.ndim)] if axis == 1 else [*range(1, x.ndim - 1)]
-    if "mean" in word and wanted != images:
-        return _reduced(entry, arrays)
+    if "mean" in word and (wanted != images or not wanted):
+        return reduced
     if {*np.ravel(said.get("output_size", 1))} != {1}:
-        return _adaptive(x, entry["output"]) if "avg" in word else {}
+        return _adaptive(x, entry["output"], "max" if "max" in word else "mean")
     order = [1 if number in images else size for number, size in enumerate(x.shape)]
     given: Facts = {
         "pool_size": tuple(x.shape[number] for number in images),
@@ -254,10 +252,37 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     return facts | {"axis": axis, "output": output if output is None else output.reshape(order)}
 
 
-def _adaptive(x: np.ndarray, y: np.ndarray) -> Facts:
-    """An average pool whose windows follow from the size of its result."""
+def _adaptive(x: np.ndarray, y: np.ndarray, function: str) -> Facts:
+    """A pool whose windows follow from the size of its result."""
     sizes = {axis: new for axis, (new, size) in enumerate(zip(y.shape, x.shape, strict=True)) if new != size}
-    return {"op_type": "adaptive pool", "op": definitions.adaptive_mean, "arguments": {"sizes": sizes}}
+    given = {"sizes": sizes, "function": function}
+    return {"op_type": "adaptive pool", "op": definitions.adaptive, "arguments": given}
+
+
+def _fold(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """Patches added at their places, as the transposed convolution with a filter for each of their cells."""
+    said, x = entry["said"], arrays[0]
+    sizes, window, dilation, padding, stride = (
+        np.broadcast_to(said.get(name, usual), 2).tolist()
+        for name, usual in (
+            ("output_size", 1),
+            ("kernel_size", 1),
+            ("dilation", 1),
+            ("padding", 0),
+            ("stride", 1),
+        )
+    )
+    axes = zip(sizes, window, dilation, padding, stride, strict=True)
+    steps = [divmod(n + 2 * p - (k - 1) * d - 1, s) for n, k, d, p, s in axes]
+    places, cells = [n + 1 for n, _ in steps], prod(window)
+    given = {
+        "weight": np.tile(np.eye(cells, dtype=x.dtype), (x.shape[-2] // cells, 1)).reshape(-1, 1, *window),
+        "groups": x.shape[-2] // cells,
+        "output_padding": [rest for _, rest in steps],
+        **{"stride": stride, "padding": padding, "dilation": dilation},
+    }
+    facts = {"op_type": "transposed convolution", "op": torch.conv_transpose2d, "arguments": given}
+    return facts | {"inputs": [x.reshape(*x.shape[:-1], *places)]}
 
 
 def _tflite(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -360,10 +385,12 @@ def _quantize(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 
 def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """A relu with its limits or its slope, in all frameworks' words."""
+    """A relu with its limits or its slope, or one for each channel, in all frameworks' words."""
     word, said = entry["word"].lower(), entry["said"]
     usual = (0.01 if entry["framework"] in ("torch", "onnx") else 0.2) if "leaky" in word else 0
     slope = said.get("negative_slope", said.get("alpha", usual))
+    if entry["framework"] == "torch" and np.size(slope) > 1:
+        slope = slope.reshape(-1, *[1] * (arrays[0].ndim - 2))
     words = ("{}_value", "{}_val", "{}", "x_{}")  # the last is keras.ops.clip's
     least, most = (
         next((said[each.format(end)] for each in words if each.format(end) in said), None)
@@ -371,11 +398,11 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     )
     if said.get("threshold"):
         return {"op_type": "relu"}
-    if slope and most is None:
+    if np.any(slope) and most is None:
         return {"op_type": "relu", "op": definitions.leaky_relu, "arguments": {"slope": slope}}
     limits = {"low": 0.0 if "relu" in word else least, "high": 6.0 if word == "relu6" else most}
     limits = {name: np.ravel(value)[0].item() for name, value in limits.items() if value is not None}
-    op = None if slope else definitions.clip
+    op = None if np.any(slope) else definitions.clip
     return {"op_type": "relu", "op": op, "arguments": {"low": -np.inf} | limits}
 
 
@@ -399,14 +426,6 @@ def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 _RESIZES: dict[str, Callable[..., Any]] = {"torch": torch.interpolate, "onnx": onnx.resize, "tflite": resize}
 _BEFORE_11 = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-
-
-def _prelu(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """A relu with a slope for each channel."""
-    x, slope = arrays[0], entry["said"]["slope"]
-    if entry["framework"] == "torch" and slope.size > 1:
-        slope = slope.reshape(-1, *[1] * (x.ndim - 2))
-    return {"op_type": "relu", "op": definitions.leaky_relu, "arguments": {"slope": slope}}
 
 
 def _smooth(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -486,21 +505,14 @@ def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         return {}
     if function in ("power", "reciprocal") and word == "rsqrt":
         others = [-0.5]
+    facts: Facts = {"op_type": function, "inputs": arrays, "op": definitions.pointwise}
     if not others:
-        op = {"add": definitions.add, "multiply": definitions.multiply}.get(function)
-        if op is not None and len(arrays) > 1:
-            return {"op_type": function, "inputs": arrays, "op": op}
-        return {
-            "op_type": function,
-            "inputs": arrays,
-            "op": definitions.pointwise,
-            "arguments": {"function": function},
-        }
+        return facts | {"arguments": {"function": function}}
     (x,), (constant,) = arrays, others
     found = _per_channel(x, constant, function) if isinstance(constant, np.ndarray) else {}
     is_first = (args[0] is constant) != (word in _REFLECTED)
     given = {"function": function, "constant": constant, "comes_first": is_first}
-    return found or {"op_type": function, "inputs": [x], "op": definitions.pointwise, "arguments": given}
+    return found or facts | {"arguments": given}
 
 
 def _per_channel(x: np.ndarray, weight: np.ndarray, function: str) -> Facts:
@@ -581,8 +593,8 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "max_pool2d": ("", "kernel_size", "stride", "padding", "dilation", "ceil_mode"),
     "avg_pool2d": ("", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"),
     **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), ("", "output_size")),
-    "leaky_relu": ("", "negative_slope"),
-    **dict.fromkeys(("prelu", "PRelu", "PRELU"), ("", "slope")),
+    "fold": ("", "output_size", "kernel_size", "dilation", "padding", "stride"),
+    **dict.fromkeys(("leaky_relu", "prelu", "PRelu", "PRELU"), ("", "negative_slope")),
     "instance_norm": ("", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"),
     **dict.fromkeys(("InstanceNormalization", "LayerNormalization"), ("", "weight", "bias")),
     "interpolate": ("", "size", "scale_factor", "mode", "align_corners"),
@@ -650,7 +662,7 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     _MOVES: _moved,
     _CASTS: _cast,
     _DROPS: lambda entry, arrays: {"op_type": LAYOUT} if np.array_equal(arrays[0], entry["output"]) else {},
-    ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu"): _activation,
+    ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu", "prelu"): _activation,
     tuple(_SMOOTH): _smooth,
     tuple(_POINTWISE): _pointwise,
     tuple(_REDUCED): _reduced,
@@ -659,7 +671,6 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     ("instance_norm", "instancenormalization", "layer_norm", "group_norm"): _instance_norm,
     ("layernormalization",): _instance_norm,
     ("rescaling", "normalization"): _scaled,
-    ("prelu",): _prelu,
     (
         "interpolate",
         "resize",
@@ -670,6 +681,7 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
         "resizing",
     ): _resized,
     ("separableconv2d",): _separable,
+    ("fold",): _fold,
     ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
     ("linear", "dense", "gemm", "matmul", "fully_connected"): _dense,
     ("mean", "reducemean", "globalaveragepool", "globalmaxpool"): _whole,
@@ -686,20 +698,21 @@ for _rank in "123":
         (f"conv{_rank}d", f"depthwiseconv{_rank}d"): _keras_convolution,
         (f"conv{_rank}dtranspose",): partial(_dialect, "transposed convolution", keras.conv_transpose),
     }
-_READERS: dict[tuple[str, str], _Reader] = {("", word): r for words, r in _BY_WORD.items() for word in words}
-_OF_FRAMEWORKS: dict[tuple[str, str], tuple[str, Callable[..., Any]]] = {
-    ("onnx", "Conv"): ("convolution", onnx.conv),
-    ("onnx", "ConvTranspose"): ("transposed convolution", onnx.conv_transpose),
-    ("onnx", "MaxPool"): ("max pool", onnx.max_pool),
-    ("onnx", "AveragePool"): ("average pool", onnx.average_pool),
-}
 _OF_TORCH = {
-    **{"conv{}d": "convolution", "conv_transpose{}d": "transposed convolution"},
-    **{"max_pool{}d": "max pool", "avg_pool{}d": "average pool"},
+    **{"conv": "convolution", "conv_transpose": "transposed convolution"},
+    **{"max_pool": "max pool", "avg_pool": "average pool"},
 }
-for _rank in "123":
-    _words = {word.format(_rank): op_type for word, op_type in _OF_TORCH.items()}
-    _OF_FRAMEWORKS |= {("torch", word): (op_type, getattr(torch, word)) for word, op_type in _words.items()}
-_READERS |= {key: partial(_dialect, *found) for key, found in _OF_FRAMEWORKS.items()}
-_READERS["onnx", "Sum"] = lambda entry, arrays: {"op_type": "add", "inputs": arrays, "op": definitions.add}
+_READERS: dict[tuple[str, str], _Reader] = {
+    **{("", word): reader for words, reader in _BY_WORD.items() for word in words},
+    **{
+        ("torch", f"{word}{rank}d"): partial(_dialect, op_type, getattr(torch, f"{word}{rank}d"))
+        for word, op_type in _OF_TORCH.items()
+        for rank in "123"
+    },
+    ("onnx", "Conv"): partial(_dialect, "convolution", onnx.conv),
+    ("onnx", "ConvTranspose"): partial(_dialect, "transposed convolution", onnx.conv_transpose),
+    ("onnx", "MaxPool"): partial(_dialect, "max pool", onnx.max_pool),
+    ("onnx", "AveragePool"): partial(_dialect, "average pool", onnx.average_pool),
+    ("onnx", "Sum"): lambda entry, arrays: _pointwise({**entry, "word": "add"}, arrays),
+}
 _OF_INTEGERS: dict[str, _Reader] = {"FULLY_CONNECTED": _of_integers, "DEQUANTIZE": _quantize}

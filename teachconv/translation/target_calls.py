@@ -61,7 +61,8 @@ class Target:
         pad: the function of padding, its name, its arguments for the sides and for the number, what makes the
             sides of pairs, and its words for modes that NumPy calls something else.
         resize: the function of a resize, its name, its layout, its arguments for factors and for sizes, and
-            the words of each way to read the cells. {own} in a layout and {linear} stand for the axes.
+            the words of each way to read the cells. {own} in a layout and {linear} stand for the resized
+            axes, {all} for the layout of the call.
         shuffles: for each shuffle of pixels whether it makes channels, its function, its name, its argument
             for the size of a block, its other words, and its layout.
         norm: the function of batch normalisation, its name, its argument for eps, its arrays and its layout.

@@ -161,6 +161,13 @@ TARGETS: dict[Any, Target] = {
             pool=window_targets.jax_pool,
             pool_words=("", "SAME", "SAME_LOWER"),
             pad=(jax.pad, "jax.numpy.pad", "pad_width", "constant_values", list, {}),
+            resize=(
+                jax.resize,
+                "jax.image.resize",
+                "{all}",
+                ("shape",),
+                ({"method": "linear", "antialias": False}, {"method": "nearest"}),
+            ),
             no_norm="JAX has no batch normalisation; layers of Flax have",
             no_window_of_one="XLA stops the process for a window of one cell",
             pointwise=_pointwise("""

@@ -18,6 +18,7 @@ import numpy as np
 from ..core.arguments import Pads, begins_then_ends
 from ..core.kinds import layout_of
 from ..dialects import jax, keras, onnx, torch
+from ..support.errors import ArgumentError
 from ..windows import pooling
 from ..windows.calls import FUNCTIONS, bound_shapes
 from ..windows.normalization import BatchNormCall
@@ -62,8 +63,16 @@ def window_target(
         [n + more * (letter in "DHW") for n, letter in zip(call.input_shape, call.layout, strict=True)]
         for more in range(1, (stride if stride < LONGEST else 0) + 1)
     ]
-    larger = (bound_shapes(function, (), arguments | {FUNCTIONS[function][1]: shape})[0] for shape in sizes)
-    family, found = [*map(regular, (call, *larger))], None
+    larger = (
+        replace(
+            bound_shapes(function, (), arguments | {FUNCTIONS[function][1]: shape})[0], layout=call.layout
+        )
+        for shape in sizes
+    )
+    try:
+        family, found = [*map(regular, (call, *larger))], None
+    except ArgumentError:  # larger arrays are refused
+        family, found, stride = [regular(call)], None, LONGEST
     why = f"{to.title} has no function here that does this to an array {call.layout}"
     for way in _WAYS[type(call)](family[0], to):
         way = replace(way, target=to)
@@ -304,14 +313,14 @@ def _resize_ways(call: ResizeCall, to: Target) -> Iterator[TargetCall]:
         return
     function, name, layout, arguments, ways = to.resize
     own = "".join(letter for letter in call.layout if letter not in "NC")
-    layout = layout.format(own=own)
+    layout = layout.format(own=own, all=call.layout)
     if sorted(layout) != sorted(call.layout):
         return
     axes = [axis for axis, letter in enumerate(layout) if letter in own]
     meant = {"{linear}": dict(enumerate(_LINEAR, 1)).get(len(own)), "{axes}": axes}
     for argument, words in product(arguments, ways):
         values = [float(n) for n in call.scales] if argument.startswith("scale") else call.output_shape
-        numbers = [values[call.layout.index(letter)] for letter in own]
+        numbers = [values[call.layout.index(letter)] for letter in (layout if argument == "shape" else own)]
         words = {word: meant.get(value, value) for word, value in words.items()}
         yield _of_one_array((function, name, {argument: numbers} | words, layout))
 
@@ -360,14 +369,13 @@ _INPUTS = {
 
 def write_window(call: Any, way: TargetCall) -> str:
     """Return the source text of ``pool(x)``, or of another function of x."""
-    words = {
-        name: Code(
-            f"jax.lax.{value}"
-            if name == "computation" and way.target.imports
-            else repr(value).replace("inf", "np.inf")
-        )
-        for name, value in way.arguments.items()
-    }
+    words = {name: Code(repr(value).replace("inf", "np.inf")) for name, value in way.arguments.items()}
+    if "computation" in words and way.target.imports:
+        words["computation"] = Code(f"jax.lax.{way.arguments['computation']}")
+    if "shape" in words:  # of all axes; the code is for any number of images and channels
+        sizes = enumerate(way.arguments["shape"])
+        kept = (f"x.shape[{axis}]" if way.layout[axis] in "NC" else str(size) for axis, size in sizes)
+        words["shape"] = Code(f"({', '.join(kept)})")
     inputs = _INPUTS.get(way.name, {})
     lines = [
         f"{name} = np.array({words.pop(name)}, {kind})" for name, kind in inputs.items() if name in words

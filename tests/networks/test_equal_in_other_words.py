@@ -159,6 +159,36 @@ def test_weights_that_have_no_effect_are_said():
     assert (report.passed, report.first_parting.b) == (False, "two")
 
 
+def test_filters_of_a_channel_that_is_not_used_have_no_effect():
+    """The segment is two convolutions. Where the weights of both differ, a factor has moved between them."""
+    one, other = (model(conv("one", use_bias=False), conv("two", 2, use_bias=False)) for _ in range(2))
+    first, second = one.get_weights()
+    second[:, :, 1] = 0
+    one.set_weights([first, second])
+    other.set_weights([first * np.float32([1, 3, 1]), second])
+    report = tc.compare(one, other, IMAGE)
+    assert (report.passed, report.first_parting) == (None, None)
+    assert str(report).startswith("equal on these inputs; the weights of 'one' (teachconv) differ by up to ")
+    second[:, :, 1] = 1
+    one.set_weights([first, second])
+    other.set_weights([first * np.float32([1, 4, 1]), second / np.float32([[1], [4], [1]])])
+    assert tc.compare(one, other, IMAGE).passed
+
+
+def test_a_channel_of_branches_that_are_joined_is_named():
+    """Two convolutions and what joins them, beside the one convolution that they are."""
+    x, ends = keras.Input((6, 6, 2)), [conv("upper", 1), conv("lower", 2)]
+    single = model(conv("both"))
+    joined = keras.Model(x, keras.layers.Concatenate(name="joined")([end(x) for end in ends]))
+    weights, bias = single.get_weights()
+    joined.set_weights([weights[..., :1], bias[:1], weights[..., 1:], bias[1:]])
+    assert tc.compare(single, joined, IMAGE).passed
+    joined.set_weights([weights[..., :1], bias[:1], weights[..., 1:] * np.float32([1, 1.5]), bias[1:]])
+    report = tc.compare(single, joined, IMAGE)
+    assert (report.passed, report.first_parting.b) == (False, "upper + lower + joined")
+    assert "equal after multiplying by 3/2" in report.first_parting.reason
+
+
 def test_a_small_change_is_found_where_it_is():
     """Behind the mean the models' numbers are nearly equal again: the segment goes on up to there."""
 
@@ -267,6 +297,30 @@ def test_the_order_of_channels_as_blocks_of_pixels_has_a_name():
     assert "reads it as DCR, where 'DepthToSpace' (onnx) has CRD" in found.first_parting.reason
 
 
+def test_a_shuffle_written_by_hand_has_the_order_of_its_channels():
+    torch = pytest.importorskip("torch")
+
+    class Network(torch.nn.Module):
+        def __init__(self, order):
+            super().__init__()
+            torch.manual_seed(0)
+            self.conv, self.last, self.order = torch.nn.Conv2d(2, 8, 3), torch.nn.Conv2d(2, 3, 1), order
+
+        def forward(self, x):
+            y = self.conv(x)
+            if self.order == "CRD":
+                return self.last(torch.nn.functional.pixel_shuffle(y, 2))
+            blocks = y.reshape(1, 2, 2, 2, 4, 4).permute(0, 3, 4, 1, 5, 2)
+            return self.last(blocks.reshape(1, 2, 8, 8))
+
+    networks = {order: Network(order).eval() for order in ("CRD", "DCR")}
+    x = IMAGE.transpose(0, 3, 1, 2)
+    for one, other in (("CRD", "DCR"), ("DCR", "CRD")):
+        row = tc.compare(networks[one], networks[other], x).first_parting
+        assert row.code == "channel_order"
+        assert f"reads it as {other}, where" in row.reason
+
+
 def test_constants_of_an_onnx_file_are_weights():
     """As exporters write them: nodes in place of initializers. Without them a Clip once lost its limits."""
     onnx = pytest.importorskip("onnx")
@@ -373,6 +427,7 @@ SOME = (
     *("concatenation_as_a_sum", "one_tap_as_a_linear_layer", "unfold_and_a_product", "separable_as_one"),
     *("channels_shuffled", "one_axis_as_two", "three_axes_as_two", "flipped_image_and_filter"),
     *("one_sample_and_one_output", "average_pool_as_depthwise", "max_pool_five_as_two_of_three"),
+    *("adaptive_maximum_as_a_pool", "patches_added_as_a_transposed_convolution"),
     *("relu6_as_min_and_max", "hard_swish_by_hand", "prelu_with_equal_slopes", "softmax_by_hand"),
     *("double_beside_single", "nearest_as_a_transposed_convolution", "bilinear_or_with_aligned_corners"),
     *("onnx_one_axis_as_two", "onnx_split_and_concatenation", "onnx_slice_and_pad", "onnx_depth_to_space"),

@@ -25,7 +25,7 @@ FUNCTIONS = {
         *("max_pool", "average_pool", "pad", "batch_normalization"),
         *("resize", "depth_to_space", "space_to_depth"),
     ),
-    "jax": ("reduce_window", "pad"),
+    "jax": ("reduce_window", "pad", "resize"),
     "keras": ("max_pool", "average_pool", "pad", "batch_normalization", "resize"),
 }
 RESIZES, SHUFFLES = ("resize", "interpolate"), ("depth", "space", "pixel")  # how their names begin
@@ -161,7 +161,7 @@ def pad(c, framework, function):
     def side(size):
         return c.int(low, 5) if c.maybe(0.05) else min(c.int(low, 3), max(size - 1, 0))
 
-    sides = [[side(size), side(size)] for size in shape]
+    sides = [[side(size), side(size)] for size in shape[:3]]
     arguments = {"mode": mode}
     if mode.lower() == "constant" and c.maybe():
         word = {"torch": "value", "onnx": "constant_value"}.get(framework, "constant_values")
@@ -229,6 +229,17 @@ def resize(c, framework, function):
                 "interpolation": "bilinear" if linear else "nearest",
             },
         )
+    if framework == "jax":  # any axes, as there are no layouts
+        shape = [*ends, *sizes] if c.maybe() else [ends[0], *sizes, ends[1]]
+        if not linear and c.maybe(0.3):  # fifths, where the nearest has a rule of its own
+            size = 5 * c.int(1, 12)
+            new = [c.int(1, 2), c.of(5 * size // 2, 5 * c.int(1, 22))]
+            return [c.int(1, 2), size], "float32", {"shape": new, "method": "nearest"}
+        new = [*ends, *new] if c.maybe() else [c.of(size, 2 * size, c.int(1, 12)) for size in shape[:3]]
+        words = {"shape": new, "method": c.of("linear", "bilinear", "triangle") if linear else "nearest"}
+        shape = shape[: len(new)]
+        is_plain = c.maybe() and all(n >= size for n, size in zip(new, shape, strict=True))
+        return shape, "float32", words if is_plain else words | {"antialias": False}
     if framework == "torch":
         words = ("linear", "bilinear", "trilinear")
         arguments = {"mode": words[rank - 1] if linear else c.of("nearest", "nearest-exact")}
@@ -458,6 +469,10 @@ def by_jax(function, x, arguments, seed):
         import jax.numpy as jnp
 
         return [np.asarray(jnp.pad(x, **arguments))]
+    if function == "resize":
+        import jax
+
+        return [np.asarray(jax.image.resize(x, **arguments))]
     arguments = dict(arguments)
     arguments["computation"] = getattr(lax, arguments["computation"])
     return [np.asarray(lax.reduce_window(x, **arguments))]

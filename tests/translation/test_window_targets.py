@@ -145,6 +145,24 @@ IMAGE, ONE = (1, 2, 8, 8), np.float32([1, 2])
         (lambda: (torch.interpolate, IMAGE, None, 2, "bilinear"), "tensorflow", ["made for x [N, C, 8, 8]"]),
         (lambda: (torch.interpolate, IMAGE[1:], None, 2, "linear"), "onnx", ["axes=[2]"]),
         (lambda: (tc.resize, (1, 8, 8, 2), (4, 16)), "torch", ["size=[4, 16], mode='bilinear'"]),
+        (
+            lambda: (tc.resize, (8, 8, 2), (4, 16)),
+            "jax",
+            ["shape=(4, 16, x.shape[2]), method='linear', antialias=False"],
+        ),
+        (
+            lambda: (torch.interpolate, IMAGE, None, 2),
+            "jax",
+            ["made for x [N, C, 8, 8]", "shape=(x.shape[0], x.shape[1], 16, 16), method='nearest'"],
+        ),
+        (lambda: (jax.resize, IMAGE, (1, 2, 7, 9), "linear", False), "onnx", ["'half_pixel'", "[7, 9]"]),
+        # larger inputs would shrink, with antialiasing
+        (lambda: (jax.resize, IMAGE, (1, 2, 9, 9), "linear"), "torch", ["made for x [N, C, 8, 8]"]),
+        (
+            lambda: (jax.resize, (1, 3, 3, 2), (1, 9, 9, 2), "nearest"),
+            "torch",
+            ["[9, 9], mode='nearest-exact'"],
+        ),
         (lambda: (tc.depth_to_space, (1, 4, 4, 12), 2), "onnx", ["mode='DCR'"]),
         (lambda: (torch.pixel_shuffle, (1, 4, 3, 3), 2), "tensorflow", ["tf.nn.depth_to_space"]),
         (lambda: (onnx.space_to_depth, IMAGE, 2), "tensorflow", ["tf.nn.space_to_depth(x, block_size=2)"]),
@@ -183,6 +201,11 @@ def test_the_words(call, to, words):
             "has no function here that does this to an array HWC",
         ),
         (lambda: (torch.interpolate, IMAGE, 7, None, "bilinear", True), "tensorflow", "reads the same cells"),
+        (
+            lambda: (jax.resize, (1, 10, 10, 1), (1, 25, 10, 1), "nearest"),
+            "tensorflow",
+            "reads the same cells",
+        ),
         (lambda: (torch.interpolate, IMAGE, 7), "keras", "no call of keras.ops.image.resize reads the same"),
         (lambda: (torch.pixel_shuffle, (1, 8, 3, 3), 2), "tensorflow", "in another order: DCR"),
         (lambda: (torch.pixel_unshuffle, IMAGE, 2), "onnx", "SpaceToDepth numbers the channels"),

@@ -129,6 +129,7 @@ def in_every_op() -> None:
     tc.avg_pool_grad(x.shape, x, 2, strides="2", padding="SAME")  # a text
     tc.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), "edge")  # NumPy's word
     tc.resize(x, (2, 2), "bicubic")  # not defined here
+    jax.resize(x, (2, 2), "cubic")  # not defined here
     tc.depth_to_space(x, "2")  # a text
     ex.check("same", 3)  # no function
     ex.hint("same", step="2")  # a text

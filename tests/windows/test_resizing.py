@@ -1,5 +1,6 @@
 """Resizes and shuffles of pixels: numbers worked out by hand, the adjoint, what is explained, named and refused."""
 
+from enum import Enum
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,7 @@ from teachconv.data.seeded import make_array
 from teachconv.graph.ops import image_ops
 from teachconv.verification.window_mistakes import limits
 
-torch, onnx, keras = (getattr(tc.dialects, name) for name in ("torch", "onnx", "keras"))
+torch, onnx, jax, keras = (getattr(tc.dialects, name) for name in ("torch", "onnx", "jax", "keras"))
 ROW = np.float64([0, 12])  # in the numbers by hand, 12 is a whole number for every weight
 
 
@@ -36,6 +37,9 @@ BY_HAND = [
     (lambda x: tc.resize(x[None, :, None], (1, 4)), ROW, [0, 3, 9, 12]),
     (lambda x: keras.resize(x[:, None, None], (4, 1)), ROW, [0, 3, 9, 12]),
     (linear("half_pixel"), ROW, [0, 3, 9, 12]),
+    (lambda x: jax.resize(x, (4,), "triangle"), ROW, [0, 3, 9, 12]),
+    # three cells to two: places (o + 1/2) 3/2 - 1/2 = 1/4, 7/4, whose cells beside them are not read
+    (lambda x: jax.resize(x, (2,), "linear", antialias=False), np.float64([0, 12, 16]), [3, 15]),
     # o / 3
     (lambda x: torch.interpolate(x[None, None], 4, mode="linear", align_corners=True), ROW, [0, 4, 8, 12]),
     (lambda x: tc.resize(x[None, :, None], (1, 4), coordinates="align_corners"), ROW, [0, 4, 8, 12]),
@@ -76,6 +80,7 @@ BY_HAND = [
         ROW,
         [0, 0, 0, 12, 12],
     ),
+    (lambda x: jax.resize(x[None], (1, 5), "nearest"), ROW, [0, 0, 12, 12, 12]),
     # -0.3, 0.1, 0.5, 0.9, 1.3
     (nearest("round_prefer_floor"), ROW, [0, 0, 0, 12, 12]),
     (nearest("round_prefer_ceil"), ROW, [0, 0, 12, 12, 12]),
@@ -95,6 +100,38 @@ def test_by_hand(function, x, right):
     for dtype in ("float64", "float32", "float16"):
         made = function(x.astype(dtype))
         assert (made.ravel().tolist(), made.dtype) == (right, dtype)
+
+
+def test_the_nearest_cell_of_jax_lies_by_a_rounded_step():
+    """10 · float32(1 / 25) is the float below 0.4, so (12 + 1/2) · 0.4 = 5 is not reached, and so for every fifth cell.
+
+    20 · float32(1 / 55) is likewise below 4 / 11; other quotients are as exact as they have to be.
+    """
+    for size, new in ((10, 25), (20, 55), (3, 9), (8, 5), (7, 7)):
+        exact = (2 * np.arange(new) + 1) * size // (2 * new)
+        made = jax.resize(np.arange(size), (new,), "nearest")
+        one_less = (2 * np.arange(new) + 1) * size % (2 * new) == 0
+        if (size, new) in ((10, 25), (20, 55)):
+            assert 0 < (exact - made).sum() <= one_less.sum()
+            assert one_less[made != exact].all()
+        else:
+            assert np.array_equal(made, exact)
+    assert tc.explain(jax.resize, np.arange(10), (25,), "nearest", at=(12,)).value == 4
+
+
+def test_the_axes_of_jax_have_no_names_but_those_that_change():
+    layouts = {
+        ((1, 8, 8, 2), (1, 16, 4, 2)): "NHWC",
+        ((1, 2, 8, 8), (1, 2, 16, 4)): "NCHW",
+        ((1, 8, 8, 2), (1, 8, 8, 2)): "NHWC",
+        ((8, 8, 2), (9, 7, 2)): "HWN",
+        ((8, 8), (9, 7)): "HW",
+        ((1, 2, 3, 4, 5, 6), (6, 5, 4, 3, 2, 1)): "ABEDHW",
+    }
+    for (shape, new), layout in layouts.items():
+        call = tc.resolve(jax.resize, shape, new, "nearest")
+        assert (call.layout, call.output_shape) == (layout, new)
+    assert np.array_equal(jax.resize(ROW, (2,), "linear"), ROW)
 
 
 def test_two_axes_by_hand():
@@ -245,6 +282,20 @@ PLANTED = [
         {"scale_factor": 1.6, "mode": "bilinear"},
         torch.interpolate(IMAGE, scale_factor=1.6, mode="bilinear", recompute_scale_factor=True),
     ),
+    (
+        "interpolation",
+        jax.resize,
+        IMAGE,
+        {"shape": (2, 3, 10, 9), "method": "linear"},
+        torch.interpolate(IMAGE, (10, 9), mode="nearest-exact"),
+    ),
+    (  # as tf.image.resize does it
+        "scale",
+        jax.resize,
+        np.arange(10.0),
+        {"shape": (25,), "method": "nearest"},
+        tc.resize(np.arange(10.0)[None, :, None], (1, 25), "nearest").ravel(),
+    ),
     ("channel_order", torch.pixel_shuffle, CHANNELS, {"upscale_factor": 2}, onnx.depth_to_space(CHANNELS, 2)),
     ("channel_order", onnx.depth_to_space, CHANNELS, {"blocksize": 2}, torch.pixel_shuffle(CHANNELS, 2)),
     ("not_moved", torch.pixel_shuffle, CHANNELS, {"upscale_factor": 2}, CHANNELS.reshape(2, 3, 6, 4)),
@@ -257,6 +308,14 @@ def test_planted_and_found(code, function, x, arguments, wrong):
     assert [row.passed for row in report.rows] == [True, False]
     assert report.rows[1].diagnosis.code == code, str(report)
     assert str(report.rows[1].diagnosis.sentence).startswith("equal if ")
+
+
+def test_a_linear_result_of_another_program_for_a_nearest_one_is_named():
+    """Its floats are rounded, which those of the nearest cells are not."""
+    x = make_array((2, 9, 8, 3), "float32", "scaled", "named")
+    floats = image_ops.resize(x, (11, 13)).numpy()
+    (row,) = tc.diff(tc.resize, x, (11, 13), "nearest", against=floats).rows
+    assert (row.passed, row.diagnosis.code) == (False, "interpolation")
 
 
 @pytest.mark.parametrize("size", [(11, 3), (4, 50)])
@@ -293,6 +352,17 @@ def test_floats_of_another_order_are_within_the_bound_and_a_changed_weight_is_no
         (lambda: torch.interpolate(np.ones((1, 1, 3), int), 2, mode="linear"), "must have a floating dtype"),
         (lambda: tc.resize(IMAGE, (2, 3), "area"), "method must be 'bilinear' or 'nearest'"),
         (lambda: tc.resize(IMAGE, (2, 3), antialias=True), "antialias must be False"),
+        (
+            lambda: jax.resize(IMAGE, (2, 3, 9, 5), "linear"),
+            r"antialias must be False where an axis shrinks: .*; got True for \[2, 3, 6, 7\] -> \[2, 3, 9, 5\]",
+        ),
+        (lambda: jax.resize(IMAGE, (2, 3, 9, 9), "cubic"), "method must be 'linear', .* or 'nearest'"),
+        (
+            lambda: jax.resize(IMAGE, (2, 3, 9, 9), Enum("ResizeMethod", "LANCZOS3").LANCZOS3),
+            "method must be 'linear'",
+        ),
+        (lambda: jax.resize(IMAGE, (9, 9), "linear"), r"shape must have 4 sizes; got \[9, 9\]"),
+        (lambda: jax.resize(IMAGE, (2, 3, 0, 9), "nearest"), "shape of axis 2 must be at least 1"),
         (lambda: tc.resize(IMAGE, 2), "size must be a sequence of 2 ints"),
         (lambda: keras.resize(IMAGE, (2, 3), "bicubic"), "interpolation must be 'bilinear' or 'nearest'"),
         (lambda: onnx.resize(IMAGE, sizes=(1, 2, 3, 4), mode="cubic"), "mode must be 'nearest' or 'linear'"),
@@ -326,7 +396,7 @@ def test_errors_say_what_is_legal(call, message):
 
 
 def test_a_translation_says_what_is_missing():
-    for function, arguments, to in ((torch.interpolate, (4,), "jax"), (torch.pixel_shuffle, (2,), "keras")):
+    for function, arguments, to in ((torch.pixel_shuffle, (2,), "jax"), (torch.pixel_shuffle, (2,), "keras")):
         found = tc.translate(function, (1, 4, 2, 2), *arguments, to=to)
         assert (found.possible, found.code) == (False, "")
         assert "has no function here that does this to an array NCHW" in found.why

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,8 +59,12 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
         folded_ours, _ = _with_norms_folded(ours, [])
         return _reason_of_array(next((a for a in reversed(folded_ours) if a.computes), None), theirs[-1])
     ours, theirs = _with_norms_folded(ours, theirs)
-    theirs = _as_one(theirs) if sum("convolution" in layer.op_type for layer in ours) == 1 else theirs
-    alone, rest, undecided = list[Layer](), [layer for layer in theirs if layer.computes], None
+    counts = [sum("convolution" in layer.op_type for layer in side) for side in (ours, theirs)]
+    if counts[1] == 1 < counts[0] and (found := reason_of_segment(theirs, ours)).pair:
+        return Found(found.code, f"of the first model, beside the second: {found.words}")
+    if counts[0] == 1 and not any(map(_joins, ours)):
+        theirs = _as_one(theirs)
+    alone, rest, undecided = list[Layer](), [layer for layer in theirs if layer.computes], ""
     pairs = list[tuple[Layer, Layer]]()
     for a in (layer for layer in ours if layer.computes):
         b = next((b for b in rest if _family(a) == _family(b)), None)
@@ -73,7 +77,7 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
     alone += [b for b in theirs if b.computes and not any(b is other for _, other in pairs)]
     for a, b in pairs:
         if a.op is None or a.output is None or not b.inputs:
-            undecided = undecided or (a, b)
+            undecided = undecided or f"no definition of {a.word} here"
             continue
         inputs = [relayout(x, b.axis, a.axis, a.inputs[0].ndim) for x in b.inputs]
         row = DiffRow(b.name, "", False)
@@ -81,13 +85,15 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
             row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
         if row.passed is False or not row.compared and b.op is not None:
             return Found(*reason(a, b, inputs, row), (a, b, inputs))
+        undecided = undecided or row.note * (not row.compared)
     if alone:
         lone = alone[0]
         other = "second" if any(lone is a for a in ours) else "first"
         return Found("missing", f"the {other} model has no such layer: {lone} is a {lone.op_type}")
     if undecided:
-        return Found("result", f"no definition of {undecided[0].word} here")
-    orders = [_channel_order(side) for side in (ours, theirs)]
+        return Found("result", undecided)
+    ends = [_ends_of_moves(side) for side in (ours, theirs)]
+    orders = [_channel_order(*pair) for pair in (ends, ends[::-1])]
     if all(orders) and orders[0] != orders[1]:
         words = f"{theirs[-1]} reads it as {orders[1]}, where {ours[-1]} has {orders[0]}"
         return Found("channel_order", f"the order of a channel's numbers is another: {words}")
@@ -95,24 +101,38 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
 
 
 def _as_one(part: Sequence[Layer]) -> Sequence[Layer]:
-    """Return layers with neighbouring convolutions as one, which has no arguments."""
-    made = list[Layer]()
-    for layer in part:
-        if made and "convolution" in layer.op_type and "convolution" in made[-1].op_type:
-            before = made.pop()
-            made.append(replace(layer, inputs=before.inputs, pads=(), op=None, arguments={}, said={}))
-        else:
-            made.append(layer)
-    return made
+    """Return layers of which neighbouring convolutions, and what joins them, are one without arguments."""
+    at = [n for n, layer in enumerate(part) if "convolution" in layer.op_type][:1]
+    merged = list(takewhile(lambda layer: "convolution" in layer.op_type or _joins(layer), part[sum(at) :]))
+    if not at or len(merged) < 2:
+        return part
+    first, last = part[0] if part[0].op_type == LAYOUT else merged[0], merged[-1]  # a Split before them
+    facts: dict[str, Any] = {"op_type": merged[0].op_type, "inputs": first.inputs, "axis": merged[0].axis}
+    whole = replace(last, **facts, pads=(), op=None, arguments={}, said={})
+    return [*part[: at[0]], whole, *part[at[0] + len(merged) :]]
 
 
-def _channel_order(part: Sequence[Layer]) -> str:
+def _joins(layer: Layer) -> bool:
+    """Return whether a layer makes one array of the results of several."""
+    return layer.op_type in ("concatenate", "add") and len(layer.inputs) > 1
+
+
+def _ends_of_moves(part: Sequence[Layer]) -> list[np.ndarray]:
+    """Return what the layers that only move numbers get, and what they return; or nothing."""
+    moving = [layer for layer in part if layer.op_type == LAYOUT]
+    return [moving[0].inputs[0], np.asarray(moving[-1].output)] if moving else []
+
+
+def _channel_order(ends: list[np.ndarray], others: list[np.ndarray]) -> str:
     """Return ONNX's name for the order in which layers read channels as blocks of pixels, or "".
 
-    DCR has the block's rows and columns first in a channel's number, CRD last.
+    DCR has the block's rows and columns first in a channel's number, CRD last. A shuffle that is written by
+    hand permutes six axes, which are those of the other model's shuffle.
     """
-    moving = [layer for layer in part if layer.op_type == LAYOUT]
-    ends = [moving[0].inputs[0], np.asarray(moving[-1].output)] if moving else []
+    if [each.ndim for each in ends] == [6, 6] and [each.size for each in ends] == [
+        each.size for each in others
+    ]:
+        ends = [end.reshape(other.shape) for end, other in zip(ends, others, strict=True)]
     for axis in (1, -1) if [array.ndim for array in ends] == [4, 4] else ():
         moved = [np.moveaxis(array, axis, -1) for array in ends]
         deep, wide = sorted(moved, key=lambda array: array.shape[1])
@@ -146,26 +166,38 @@ def without_effect(ours: Sequence[Layer], theirs: Sequence[Layer]) -> str:
                 return f"equal on these inputs; {'; '.join(said)}"
     weighted = [[layer for layer in side if layer.weights is not None] for side in sides]
     plain = {"relu", "max pool", "add", "concatenate", *(layer.op_type for layer in weighted[0])}
-    if words[0] != words[1] or not {*words[0]} <= plain or [len(each) for each in weighted] != [1, 1]:
+    if words[0] != words[1] or not {*words[0]} <= plain or len(weighted[0]) != len(weighted[1]):
         return ""
-    (a,), (b,) = weighted
-    for one, other in zip(_arrays(a), _arrays(b), strict=False):
-        if one.size == other.size:
+    found = [words for pair in zip(*weighted, strict=True) for words in _other_by_value(*pair)]
+    # where those of two layers differ, a factor may have moved from the one to the other
+    return f"equal on these inputs; {found[0]}" if len(found) == 1 else ""
+
+
+def _other_by_value(a: Layer, b: Layer) -> Iterator[str]:
+    """Say by how much the weights of layers differ, in whatever order they are, if they do."""
+    for pair in zip(*(_weights(layer, layer.inputs[0]).values() for layer in (a, b)), strict=False):
+        one, other = (np.zeros(1) if array is None else array for array in pair)  # without a bias it is 0
+        if (
+            isinstance(one, np.ndarray)
+            and isinstance(other, np.ndarray)
+            and len({one.size, other.size, 1}) < 3
+        ):
             apart = np.abs(np.sort(one, None) - np.sort(other, None)).max(initial=0.0)
-            if apart > _ALIKE * np.abs(one).max(initial=0.0):
-                return f"equal on these inputs; the weights of {b} differ by up to {apart:.3g}"
-    return ""
+            if apart > _ALIKE * max(np.abs(one).max(initial=0.0), np.abs(other).max(initial=0.0)):
+                yield f"the weights of {b} differ by up to {apart:.3g}"
+                return
 
 
 _ALIKE = 1e-4  # how far weights may be apart, relative to the largest: a file may hold fewer digits
 
 
-def _arrays(layer: Layer) -> list[np.ndarray]:
-    """Return the weights of a layer, batch normalisation folded in."""
-    if "convolution" in layer.op_type and not is_quantized(layer.op):
-        call = call_of(layer, layer.around(layer.inputs[0]))
-        return [call.second] if call.bias is None else [call.second, call.bias]
-    return [array for array in layer.arguments.values() if isinstance(array, np.ndarray)]
+def _weights(layer: Layer, x: np.ndarray) -> Mapping[str, Any]:
+    """Return the arguments of a layer; of a convolution its weights, batch normalisation folded in."""
+    with suppress(TypeError, ValueError):  # of an input that it refuses
+        if "convolution" in layer.op_type and layer.op is not None and not is_quantized(layer.op):
+            call = call_of(layer, layer.around(x))
+            return {"filters": call.second, "bias": call.bias}
+    return layer.arguments
 
 
 def _family(layer: Layer) -> str:
@@ -307,10 +339,7 @@ def _said(layer: Layer, names: list[str], facts: Mapping[str, Any]) -> str:
 
 def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str]:
     """Say which weights differ, and by how much."""
-    ours, theirs = dict(a.arguments), dict(b.arguments)
-    with suppress(KeyError, TypeError, ValueError):  # if it is not a convolution
-        one, two = call_of(a, a.around(inputs[0])), call_of(b, b.around(b.inputs[0]))
-        ours, theirs = ({"filters": call.second, "bias": call.bias} for call in (one, two))
+    ours, theirs = _weights(a, inputs[0]), _weights(b, b.inputs[0])
     for name in [name for name in ours if name in theirs]:
         pair = [np.float64(name == "gamma") if each is None else each for each in (ours[name], theirs[name])]
         if any(isinstance(each, np.ndarray) for each in pair) and np.shape(pair[0]) in (
