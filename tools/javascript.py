@@ -12,6 +12,7 @@ import builtins
 import dataclasses
 import inspect
 import json
+import re
 import string
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -346,8 +347,10 @@ class _Function(ast.NodeVisitor):
         if any(isinstance(part, ast.Yield) for part in inner):
             head = head.replace("function", "function*")
         given = {arg.arg for arg in ast.walk(args) if isinstance(arg, ast.arg)}
-        names = self._declare(given, inner, node.body)
-        return f"{_listed(f'{head}(', words, ')')} {self._block(node.body, names)}"
+        block = self._block(node.body, self._declare(given, inner, node.body))
+        if self.writer.to_read:  # TypeScript takes a parameter for a mistake if nothing reads it and it has no underscore
+            words = [word if re.search(rf"\b{word.split()[0]}\b", block) else f"_{word}" for word in words]
+        return f"{_listed(f'{head}(', words, ')')} {block}"
 
     def _declare(self, given: set[str], inner: Sequence[ast.AST], body: Sequence[Any]) -> list[str]:
         """Find the statements that declare names as they set them; return the names that have no such statement."""

@@ -688,7 +688,7 @@ export function conv2d_transpose_geometry(
 }
 
 /** Return the shape of an input and the layout of its axes; without a rank the shape sets it. */
-export function _laid_out(function_, unknown, input_shape, data_format, rank = null) {
+export function _laid_out(_function_, _unknown, input_shape, data_format, rank = null) {
   const shape = normalizeShape(input_shape, "input", null, rank);
   if (rank == null && data_format == null) return tuple(shape, layout_of("input", len(shape) - 2));
   return tuple(shape, check_data_format(data_format, len(shape) - 2));

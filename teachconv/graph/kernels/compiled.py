@@ -1,6 +1,6 @@
 """What the compiled module does for a graph whichever backend convolves: a run's memory, and two gradients.
 
-NumPy's way stands beside each, with the same bits, for where the module is not compiled.
+Beside each is NumPy's way, with the same bits: it is used if the module is not compiled.
 """
 
 from __future__ import annotations
