@@ -298,6 +298,8 @@ class _Check:
             for axis in call.geometry.axes
         ):
             return False  # NaN times 0 is NaN: a kernel that multiplies with padding may spread it
+        if self.run is _after_its_bytes and call.kind.second != "filters":
+            return False
         whole = self.change in (None, _with_repeats) and self.data != "nonfinite"
         return whole or not is_integer(call.first.dtype)
 
@@ -599,6 +601,22 @@ def _after_nan(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     return dispatch.run_canonical(call, module, **options)
 
 
+def _after_its_bytes(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Run a call after one whose filters have the same bytes, and in and out channels exchanged."""
+    g, letters = call.geometry, layout_of("filters", call.geometry.rank)
+    turned = replace(g, in_channels=g.out_channels, out_channels=g.in_channels)
+    theirs = getattr(module, "FILTERS", letters) + letters  # in whose memory the bytes are the same
+    order = sorted(range(len(letters)), key=lambda axis: theirs.index(letters[axis]))
+    sizes = [turned.filters_shape[axis] for axis in order]
+    filters = call.second.transpose(order).reshape(sizes).transpose(np.argsort(order))
+    bias = None if call.bias is None else np.resize(call.bias, turned.shape_of(call.kind.result)[-1])
+    first = np.resize(call.first, turned.shape_of(call.kind.first))
+    with suppress(Refused, ArgumentError):  # a kernel or an algorithm may not take these
+        other = replace(call, first=first, second=filters, bias=bias, geometry=turned)
+        dispatch.run_canonical(other, module, **options)
+    return dispatch.run_canonical(call, module, **options)
+
+
 def _with_nan(call: Call) -> Call:
     first, second = call.first.copy(), call.second.copy()
     middle = first.shape[1] // 2
@@ -672,6 +690,7 @@ WAYS: dict[str, _Check] = {
         _Check("a new array", _several),
         _Check("new numbers at an old address", partial(_new_numbers, packed), cases=_NAMES),
         _Check("new numbers at an old address, strided", partial(_new_numbers, every_second_channel)),
+        _Check("after filters of the same bytes", _after_its_bytes, cases=_NAMES),
         _Check("subnormal numbers", plain, bias=False, change=_subnormal, data="tiny"),
         _Check("huge numbers", plain, bias=False, change=_huge, data="huge"),
         _Check("NaN, bias and relu", plain, "relu", True, _with_nan, data="nonfinite"),

@@ -21,7 +21,8 @@ import numpy as np
 from ..backends import BOUNDS, HALF_SUMS, WINOGRADS, Algorithm, pieces_needs, ranks_of, winograd_needs
 from ..core.arguments import axis_order, first_of, real, refuse_masked
 from ..core.calls import Call
-from ..core.dtypes import accumulator, float_format, is_integer
+from ..core.dtypes import accumulator, float_format, is_integer, to_dtype
+from ..core.geometry import ConvGeometry
 from ..core.kinds import KINDS, Kind
 from ..data.seeded import EXACT
 from ..inspection.explaining import Explanation, explain
@@ -506,25 +507,28 @@ def check_error(error: str, call: Call) -> None:
         raise ArgumentError(
             f"error must be one of {', '.join(BOUNDS)}; got {brief(error)}{suggestion(error, BOUNDS)}"
         )
-    if needs := _needs(error, call):
+    if needs := _needs(error, call.kind, call.geometry, call.first.dtype.name):
         raise ArgumentError(f"error {brief(error)} needs {needs}")
 
 
-def _needs(error: str, call: Call) -> str:
+def _needs(error: str, kind: Kind, geometry: ConvGeometry, dtype: str) -> str:
     """What a bound needs that a call does not have, or ""."""
-    dtype = call.first.dtype
-    if is_integer(dtype):
+    if is_integer(to_dtype(dtype)):
         return ""
     if error in WINOGRADS:
         pieces = error in ("winograd", "winograd4_balanced")
-        return (pieces_needs if pieces else winograd_needs)(call.kind, call.geometry)
-    has = dtype.name == HALF_SUMS.get(error, dtype.name)
-    return "" if has else f"data of {HALF_SUMS[error]}; got {dtype.name}"
+        return (pieces_needs if pieces else winograd_needs)(kind, geometry)
+    return "" if dtype == HALF_SUMS.get(error, dtype) else f"data of {HALF_SUMS[error]}; got {dtype}"
+
+
+def judges(error: str, kind: Kind, geometry: ConvGeometry, dtype: str) -> bool:
+    """Return whether a bound is known and holds for calls of a function, and may judge them."""
+    return is_one_of(error, BOUNDS) and not _needs(error, kind, geometry, dtype)
 
 
 def holds(error: str, call: Call) -> bool:
     """Return whether a bound is known and holds for a call, and may judge it."""
-    return is_one_of(error, BOUNDS) and not _needs(error, call)
+    return judges(error, call.kind, call.geometry, call.first.dtype.name)
 
 
 def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:

@@ -120,6 +120,7 @@ SIZES: dict[str, Callable[[ConvGeometry], int]] = {
     "size": lambda g: max(axis.in_size for axis in g.axes),
     "in_channels": lambda g: g.in_channels // g.groups,
     "out_channels": lambda g: g.out_channels // g.groups,
+    "channel groups": lambda g: g.groups,
     "filter": lambda g: max(axis.filter_size for axis in g.axes),
     "stride": lambda g: max(g.strides),
     "dilation": lambda g: max(g.dilations),
@@ -484,13 +485,7 @@ def elsewhere(
         result may have, which returns an array; and a function that ends the process. It also ends when
         nobody refers to the first one, but an exception that is kept refers to what raised it.
     """
-    try:
-        sent = pickle.dumps(module.__name__ if isinstance(module, ModuleType) else module)
-    except Exception as error:
-        raise ArgumentError(
-            "isolate=True needs a function that another process can import: define it with def at the "
-            f"top of a module; {plain(error)}"
-        ) from None
+    sent = pickled(module.__name__ if isinstance(module, ModuleType) else module)
     # bytes do not count: they may be the text of a program
     of_main = any(isinstance(word, str) and "__main__" in word for _, word, _ in genops(sent))
     script = getattr(sys.modules["__main__"], "__file__", None) if of_main else None
@@ -506,25 +501,30 @@ def elsewhere(
         def send(side: str | None) -> tuple[dict[str, Any], bytes]:
             return program.ask({}, pickle.dumps((name, args, options, strides, side)), range(most + 1))
 
+        def crashes(side: str | None) -> bool:
+            try:
+                send(side)
+            except ContractError as error:
+                return str(error).startswith("crashed")
+            return False
+
         try:
             said, data = send(side)
         except ContractError as error:
             if not str(error).startswith("crashed"):
                 raise
-            send(None)  # raises where it crashes, too
-            try:
-                send(f"{side}?")
-            except ContractError as open_too:
-                note = "where arrays begin at other addresses than multiples of 16, and not at those"
-                raise ContractError(f"{open_too}, {note}") from None
             # far behind a small array may be where a page before it ends
             other = SIDES[1 - SIDES.index(side)]
-            try:
-                send(other)
-            except ContractError as second:
-                side = " or ".join((side, other)) if str(second).startswith("crashed") else side
-            note = f"read or wrote outside its arrays: where there is no memory {side} them, it {error}"
-            raise ContractError(note) from None
+            if not crashes(None):
+                moved, fenced = crashes(f"{side}?"), [one for one in (side, other) if crashes(one)]
+                if not moved and side in fenced:
+                    where = f"where there is no memory {' or '.join(fenced)} them"
+                    raise ContractError(f"read or wrote outside its arrays: {where}, it {error}") from None
+                if moved and not crashes(None) and crashes(f"{side}?"):
+                    where = "where arrays begin at other addresses than multiples of 16, and not at those"
+                    raise ContractError(f"{error}, {where}") from None
+                raise ContractError(f"{error}, not every time") from None
+            raise
         try:
             shape, dtype = said["shape"], np.dtype(str(said["dtype"]))
             objects = np.broadcast_to(np.array(None), shape) if dtype.hasobject else None  # were not sent
@@ -533,6 +533,17 @@ def elsewhere(
             raise ContractError(f"its process answered no array: {plain(error)}") from None
 
     return ask, program.end
+
+
+def pickled(value: Any, name: str = "function") -> bytes:
+    """Return what another process makes an argument of; raise ``ArgumentError`` if it cannot import it."""
+    try:
+        return pickle.dumps(value)
+    except Exception as error:
+        raise ArgumentError(
+            f"{name}: isolate=True needs a function that another process can import: define it with def at "
+            f"the top of a module; {plain(error)}"
+        ) from None
 
 
 # what the process runs: teachconv is the one that runs here, wherever it lies, and imported before all else
