@@ -98,8 +98,8 @@ USUAL, CAUSAL = (0, 1, 2, 4), 3  # modes of padding
 def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: Numbers) -> dict[str, Any]:
     """Return the numbers of the legal ones of ``calls`` calls drawn at random, each number as an array.
 
-    A number is as often between 2 and 4 as between 64 and 128, many are 1. Some lie beside multiples of powers
-    of two, where blocks end, and so do some products: the pixels of an image or of all images, the terms.
+    A number is as often between 2 and 4 as between 64 and 128, many are 1. Some lie beside multiples of
+    powers of two, where blocks end, and so do some products: the pixels of an image or of all, the terms.
 
     Args:
         random: the source of numbers.
@@ -119,11 +119,11 @@ def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: N
     def beside(powers: np.ndarray) -> np.ndarray:
         """Return numbers of about these powers of 2, each beside a multiple of a block."""
         block = 2 ** np.rint(powers * (1 - random.random(powers.shape) ** 2)).astype(int)
-        multiple = np.rint(2**powers / block).astype(int) * block
-        return np.maximum(multiple + random.integers(-3, 4, powers.shape), 1)
+        more = random.integers(-3, 4, powers.shape)
+        return np.maximum(np.rint(2**powers / block).astype(int) * block + more, 1)
 
     def beside_with(power: float, *factors: Any) -> list[np.ndarray]:
-        """Return a number whose product with factors lies beside a multiple, and those of the largest that do."""
+        """Return a number and factors whose product lies beside a multiple, of many the largest factors."""
         numbers = beside(4 + (power - 4) * random.random((_TRIED, calls)))
         product = np.broadcast_to(np.prod(np.broadcast_arrays(*factors), axis=0), numbers.shape)
         best = (product * (numbers % product == 0)).argmax(axis=0), np.arange(calls)
@@ -138,13 +138,10 @@ def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: N
     if "depth" not in fixed:  # as many outputs as inputs, and depthwise
         numbers["outs"] = np.where(often("", 0.3), numbers["depth"], numbers["outs"])
         numbers["depth"] = np.where(often("", 0.2), 1, numbers["depth"])
-    alike, square, threes = often("", 0.6), often("", 0.4), often("", 0.25)
-    mode = random.integers(0, 8, calls)
-    powers = _PIXELS_POWER / rank * random.random((rank - 1, _TRIED, calls))
-    last, _, *sides = beside_with(
-        _PIXELS_POWER, np.where(often("", 0.5), 1, numbers["images"]), *(2**powers).astype(int)
-    )
-    wanted = random.permutation([last, *sides])
+    alike, square, threes = (often("", share) for share in (0.6, 0.4, 0.25))
+    mode, images = random.integers(0, 8, calls), np.where(often("", 0.5), 1, numbers["images"])
+    sides = 2 ** (_PIXELS_POWER / rank * random.random((rank - 1, _TRIED, calls)))
+    wanted = random.permutation(beside_with(_PIXELS_POWER, *sides.astype(int), images)[:-1])
     for axis in range(rank):
         for word, power in _AXIS_POWERS[rank].items():
             own = number(f"{word}{axis}", power)
@@ -169,13 +166,14 @@ def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: N
         padding = np.choose(fixed.get("mode", modes), np.array(pads))
         numbers[f"before{axis}"], numbers[f"after{axis}"] = padding
         fitting = (wanted[axis] - 1) * stride + reach + 1 - np.sum(padding, axis=0)
-        fitting = np.where(numbers["transposed"], wanted[axis], fitting)
-        numbers[f"size{axis}"] = np.where(blocks & (fitting > 0), fitting, size)
+        numbers[f"size{axis}"] = np.where(blocks & ~numbers["transposed"] & (fitting > 0), fitting, size)
         numbers[f"extra{axis}"] = numbers["transposed"] * often("", 0.3) * random.integers(0, stride)
-    if "depth" not in fixed:
-        taps = np.prod([numbers[f"taps{axis}"] for axis in range(rank)], axis=0)
-        depth, _ = beside_with(_POWERS["depth"], taps)
-        numbers["depth"] = np.where(often("", 0.2), np.maximum(depth, 1), numbers["depth"])
+    depth, _ = beside_with(
+        _POWERS["depth"], np.prod([numbers[f"taps{axis}"] for axis in range(rank)], axis=0)
+    )
+    numbers["depth"] = np.where(
+        often("", 0.2) & ("depth" not in fixed) & (depth > 0), depth, numbers["depth"]
+    )
     outs, macs = _outs_and_macs(numbers)
     legal = (np.min(outs, axis=0) > 0) & (macs <= most)
     return {name: values[legal] for name, values in numbers.items()}
@@ -202,10 +200,8 @@ def classes(numbers: Mapping[str, Any], dtype: Any, way: int = 0) -> np.ndarray:
 
     def beside(number: Any) -> Any:
         """The largest power of 2 a multiple of which is 3 beside a number, or less; 0 for a small one."""
-        powers = range(_BLOCKS[0], _BLOCKS[-1] + 1)
-        return np.max(
-            [power * ((number + 3) % 2**power <= 6) * (number > 2**power - 4) for power in powers], axis=0
-        )
+        powers = {power: 2**power for power in range(_BLOCKS[0], _BLOCKS[-1] + 1)}
+        return np.max([n * ((number + 3) % size <= 6) * (number > size - 4) for n, size in powers.items()], 0)
 
     def alike(*words: str) -> Any:
         return np.all([axis[word] == axes[0][word] for axis in axes for word in words], axis=0)

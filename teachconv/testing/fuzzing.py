@@ -35,7 +35,6 @@ from ..verification.reports import DiffReport, DiffRow
 from ..verification.running import kept_afresh
 from .checking import Checked, of_kernel
 from .covering import CAUSAL, TYPES, USUAL, WORDS, Known, classes, draw
-from .kernels import Kernel
 from .layers import Numbers, layers
 
 # what networks have, and what is drawn from for each
@@ -179,6 +178,7 @@ _DRAWS = 100
 _TRIES = 50  # draws until another kind of call has its turn
 
 _CANDIDATES = 6, 32  # of which one is called; of many it has rare numbers, of few usual ones
+_MANY = 1000  # are drawn where all of these are like those that were refused
 _NEWEST = 5  # calls between those of other sources
 _FOLLOWED = 0.33  # of all calls, by another one with filters that were there
 _NEXT = 0.75  # of these, with the filters of the last call; else of the first or the recent ones
@@ -258,9 +258,9 @@ def fuzz(
     numbers = words_of(_USUAL if data is None else data, "data", DATA)
     tolerance = tolerance_of(rtol, atol)
 
-    def run(drawn: _Drawn, kinds: Iterable[Kind], of: Any = module) -> list[DiffRow]:
+    def run(drawn: _Drawn, kinds: Iterable[Kind]) -> list[DiffRow]:
         how = drawn.dtype, drawn.data, kinds, drawn.way, tolerance
-        return [row for case in _cases(drawn) for row in case_rows(of, case, *how, asked)]
+        return [row for case in _cases(drawn) for row in case_rows(module, case, *how, asked)]
 
     def last_fails(calls: list[_Call]) -> bool:
         with at_most(0.0):
@@ -283,12 +283,13 @@ def fuzz(
             drawn = replace(drawn, numbers=drawn.numbers | fixed)
             geometry = _cases(drawn)[0].geometry
             macs = geometry.macs
-            if drawn.way is None and drawn.data == "integers" and 0 < macs <= _QUICK:
+            early = len(known.taken) < _FIRST  # whose filters come again, and no others in between
+            if drawn.way is None and drawn.data == "integers" and 0 < macs <= _QUICK and not early:
                 lies = replace(drawn, way=source.choice(places))
                 drawn = drawn if known.rare(_classes(lies), source.random()) else lies
             covered[drawn.layer] += 0
-            bounds = {one.error for one in module.ALGORITHMS}
-            fits = any(judges(*of, geometry, drawn.dtype) for of in product(bounds, chosen))
+            errors = {one.error for one in module.ALGORITHMS}
+            fits = any(judges(*of, geometry, drawn.dtype) for of in product(errors, chosen))
             if macs > _MOST and macs > speed * min(seconds / 20, (end - now) / 4):
                 continue
             history.append((drawn, chosen))
@@ -298,7 +299,7 @@ def fuzz(
                 allowed = {"rtol": rtol, "atol": atol}
                 before, now = now, record.clock()
                 end, cost = max(end, now + seconds / 5), now - before  # a process may have to start again
-                rows += _shrunk(module, run, history, found, end, cost, allowed, afresh)
+                rows += _shrunk(run, history, found, end, cost, allowed, afresh)
                 break
             rows += found
             took = any(row.compared for row in found)
@@ -351,7 +352,6 @@ def _least(name: str) -> int:
 
 
 def _shrunk(
-    module: Any,
     run: Callable[..., list[DiffRow]],
     history: list[_Call],
     found: list[DiffRow],
@@ -368,15 +368,13 @@ def _shrunk(
     failed = [row for row in found if row.passed is False]
     drawn, kinds = history[-1]
     named = dict[str, Diagnosis]()
-    for draw in (drawn.draw, drawn.draw + _DRAWS):  # a name must explain other numbers, too
+    for number in (drawn.draw, drawn.draw + _DRAWS):  # a name must explain other numbers, too
         with at_most(0.5):
-            again = run(replace(drawn, draw=draw), kinds) if record.clock() + cost < end else []
+            again = run(replace(drawn, draw=number), kinds) if record.clock() + cost < end else []
         names = {row.diagnosis.code: row.diagnosis for row in again if row.diagnosis}
-        named = {code: name for code, name in names.items() if code in named or draw == drawn.draw}
-    of_nan = (
-        drawn.way is not None and WAYS[drawn.way].data == "nonfinite"
-    )  # which any tap that is moved avoids
-    named = {code: name for code, name in named.items() if code == "nan_lost" or not of_nan}
+        named = {code: name for code, name in names.items() if code in named or number == drawn.draw}
+    if drawn.way is not None and WAYS[drawn.way].data == "nonfinite":  # any tap that is moved misses NaN
+        named = {code: name for code, name in named.items() if code == "nan_lost"}
     until = end - 3 * cost  # so that a call that is begun then, and two that follow, end in time
 
     def fails(drawn: _Drawn, kinds: list[Kind]) -> bool:
@@ -407,9 +405,7 @@ def _shrunk(
         remark = "in turn, these calls fail there" if sequence else "also after the calls before it"
         notes += [f"passes in a process that made no calls before; {remark}"] * (len(sequence) != 1)
         calls = sequence or calls
-    in_order = module.in_order() if isinstance(module, Kernel) else None
-    if in_order and alone and all(row.passed for row in run(drawn, kinds, in_order)):
-        notes.append("not where its arrays are contiguous: it passes with contiguous=True")
+    notes += ["not where its arrays are contiguous"] * (drawn.way in SPREAD)
     if named and not {row.diagnosis.code for row in failed if row.diagnosis} & {*named}:
         notes.append(f"a larger call: {next(iter(named.values()))}")
     lines = [
@@ -422,9 +418,9 @@ def _shrunk(
     for place, row in enumerate(failed):
         if row.diagnosis is None or row.diagnosis.code not in named:  # the small call alone suggests it
             remarks = row.note.split("; ")
-            left = [one for one in remarks if not one.startswith(beside)]
-            left = [one for one in left if ONE_CELL not in one or one.startswith("nan_lost")]
-            row = replace(row, diagnosis=None, note="; ".join(left))
+            told = (one for one in remarks if ONE_CELL not in one or one.startswith("nan_lost"))
+            note = "; ".join(one for one in told if not one.startswith(beside))
+            row = replace(row, diagnosis=None, note=note)
         failed[place] = replace(row, note="; ".join(filter(None, [row.note, *notes, *lines])))
     return failed
 
@@ -478,14 +474,14 @@ def _calls(
         most = (
             _QUICK if few else _LARGE if "large" in layer else source.choice((_QUICK, _MOST)[bool(layer) :])
         )
-        for _ in range(3 if layer else _TRIES):  # of a layer all candidates are much alike
+        for candidates in (*source.choices(_CANDIDATES, k=3), *[_MANY] * (not layer)):
             rank = 1 if "causal" in layer else source.choice(ranks)
             some = of_layer(layer, rank) if layer else fixed
-            numbers = draw(random, rank, source.choice(_CANDIDATES), most, some)
+            numbers = draw(random, rank, candidates, most, some)
             types = random.choice(rows, len(numbers["images"]))
             found = classes(numbers, types, _WAYS.index(way))
-            new = known.new(found) * ~known.rare(found, source.random())
-            for place in np.argsort(-new)[: np.count_nonzero(new)]:
+            usual = np.flatnonzero(~known.rare(found, source.random()))[: _CANDIDATES[1]]
+            for place in usual[np.argsort(-known.new(found[usual]))]:
                 one = {name: int(values[place]) for name, values in numbers.items()}
                 drawn = _Drawn(one, TYPES[types[place]], data, way, most, layer)
                 if _cases(drawn):
@@ -516,10 +512,10 @@ def _calls(
                 ("dilation", "before", "after"), (1, *split_padding(numbers[f"taps{axis}"] - 1)), strict=True
             )
         }
-        dims = [*(f"taps{axis}" for axis in axes), "depth", "outs"]
-        whole = prod(numbers[name] for name in dims[:-2])  # the same bytes as a filter of another shape
-        same_bytes = [{f"taps{axis}": whole if axis == chosen else 1 for axis in axes} for chosen in axes]
-        same_bytes += [{one: numbers[other], other: numbers[one]} for one, other in combinations(dims, 2)]
+        taps = {f"taps{axis}": numbers[f"taps{axis}"] for axis in axes}
+        whole = prod(taps.values())  # the same bytes as a filter of another shape
+        same_bytes = [{name: whole if name == chosen else 1 for name in taps} for chosen in taps]
+        same_bytes += [{one: taps[other], other: taps[one]} for one, other in combinations(taps, 2)]
         moved = [
             {f"{name}{axis}": numbers[f"{name}{axis}"] + step for name, step in move.items() for axis in some}
             for move in _MOVES

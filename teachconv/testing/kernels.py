@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -35,7 +34,6 @@ from ..verification.running import (
     checksum,
     isolated,
     name_of,
-    pickled,
     unchanged,
     unwritten,
     what_went_wrong,
@@ -192,8 +190,6 @@ def kernel(
     known = list(refuses) if isinstance(refuses, (tuple, list)) else [refuses]
     if not all(map(callable, known)):
         raise ArgumentTypeError(f"refuses must be functions or types of exceptions; got {brief(refuses)}")
-    for refusing in known if isolate else ():
-        pickled(refusing, "refuses")
     if scheme is not None:
         dtypes, pairs = "int32", pairs_of(scheme, types)  # the type of the sums
     found = {}
@@ -234,7 +230,6 @@ class Kernel:
     TAKES_EMPTY_ARRAYS = True  # a function is called also where there is nothing to sum
     SCHEME: str  # of a quantized convolution alone, and the pairs of dtypes of x and w
     TYPES: tuple[tuple[str, str], ...]
-    FILTERS: str  # their layout
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"
@@ -252,13 +247,6 @@ class Kernel:
         """Whether a function runs here, where nobody sees what it reads outside an array."""
         adapters = [each for each in vars(self).values() if isinstance(each, _Adapter)]
         return any(getattr(each.function, "in_this_process", True) for each in adapters)
-
-    def in_order(self) -> Kernel:
-        """The same functions, whose arrays are contiguous in C's order."""
-        made = copy(self)
-        adapters = {name: one for name, one in vars(self).items() if isinstance(one, _Adapter)}
-        vars(made).update({name: replace(one, contiguous=True) for name, one in adapters.items()})
-        return made
 
     def padded(self, kind: str) -> bool:
         """Whether a function is given images that are padded already."""
@@ -595,7 +583,7 @@ class _Adapter:
     def _at_one_address(self, role: str, array: np.ndarray) -> np.ndarray:
         """Return an array that is contiguous; a copy lies where the last one lay, as in a buffer."""
         if array.flags.c_contiguous:
-            return array
+            return array.ravel().reshape(array.shape)  # with the usual steps, also along axes of one cell
         if (room := self.rooms.get(role)) is None or room.nbytes < array.nbytes:
             self.rooms[role] = room = np.empty(array.nbytes, np.uint8)
         found = room[: array.nbytes].view(array.dtype).reshape(array.shape)

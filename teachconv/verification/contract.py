@@ -32,7 +32,15 @@ from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, br
 from ..support.progress import during
 from .cases import Case, find_cases
 from .diagnosing import at_most
-from .diffing import SUMS_OF_PRODUCTS, Truth, check_cases, holds, locked, tolerance_of
+from .diffing import (
+    SUMS_OF_PRODUCTS,
+    Truth,
+    check_cases,
+    exact_result,
+    holds,
+    locked,
+    tolerance_of,
+)
 from .failures import Tolerance
 from .flushing import judging
 from .places import cells_in_words
@@ -290,16 +298,15 @@ class _Check:
 
     def concerns(self, call: Call) -> bool:
         """Whether the check says anything of a call."""
-        if call.kind.sums_images and self.run is plain and self.activation and self.change is None:
-            return False  # a filter gradient has neither bias nor activation
+        ends = self.run is plain and self.activation and self.change is None
+        if call.kind.sums_images and (ends or self.run is _after_its_bytes):
+            return False  # a filter gradient has neither bias nor activation, and no filters
         if self.change is _with_nan_weight and any(
             max(axis.pad_before, axis.pad_after) > 0
             or (call.kind.scatters and (axis.filter_size, axis.in_size) != (1, axis.out_size))
             for axis in call.geometry.axes
         ):
             return False  # NaN times 0 is NaN: a kernel that multiplies with padding may spread it
-        if self.run is _after_its_bytes and call.kind.second != "filters":
-            return False
         whole = self.change in (None, _with_repeats) and self.data != "nonfinite"
         return whole or not is_integer(call.first.dtype)
 
@@ -312,7 +319,8 @@ class _Check:
             channels = call.backend_shape[-1]
             call = replace(call, bias=(np.arange(channels) % 5 - 2).astype(call.first.dtype))
         call = locked(call if self.change is None else self.change(call))
-        want = dispatch.run_canonical(call, "reference", activation=activation)
+        want = exact_result(call, self.data)
+        want = np.maximum(want, 0) if activation else want
         return Truth(call, want, tolerance=tolerance, activation=activation)
 
     def rows(
@@ -569,7 +577,7 @@ def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any
             if (  # as it has to be where another array is 0
                 before.tobytes() == result.tobytes()
                 and np.isfinite(result.astype(np.float64)).any()
-                and len({dispatch.run_canonical(each, "reference").tobytes() for each in (was, now)}) > 1
+                and len({exact_result(each, "integers").tobytes() for each in (was, now)}) > 1
             ):
                 raise ContractError(
                     f"the result is that of the {name} that was at this address before{words}"
@@ -607,12 +615,12 @@ def _after_its_bytes(call: Call, module: ModuleType, **options: Any) -> np.ndarr
     turned = replace(g, in_channels=g.out_channels, out_channels=g.in_channels)
     theirs = getattr(module, "FILTERS", letters) + letters  # in whose memory the bytes are the same
     order = sorted(range(len(letters)), key=lambda axis: theirs.index(letters[axis]))
-    sizes = [turned.filters_shape[axis] for axis in order]
-    filters = call.second.transpose(order).reshape(sizes).transpose(np.argsort(order))
-    bias = None if call.bias is None else np.resize(call.bias, turned.shape_of(call.kind.result)[-1])
+    filters = call.second.transpose(order).reshape([turned.filters_shape[axis] for axis in order])
     first = np.resize(call.first, turned.shape_of(call.kind.first))
+    other = replace(
+        call, first=first, second=filters.transpose(np.argsort(order)), bias=None, geometry=turned
+    )
     with suppress(Refused, ArgumentError):  # a kernel or an algorithm may not take these
-        other = replace(call, first=first, second=filters, bias=bias, geometry=turned)
         dispatch.run_canonical(other, module, **options)
     return dispatch.run_canonical(call, module, **options)
 

@@ -485,7 +485,13 @@ def elsewhere(
         result may have, which returns an array; and a function that ends the process. It also ends when
         nobody refers to the first one, but an exception that is kept refers to what raised it.
     """
-    sent = pickled(module.__name__ if isinstance(module, ModuleType) else module)
+    try:
+        sent = pickle.dumps(module.__name__ if isinstance(module, ModuleType) else module)
+    except Exception as error:
+        raise ArgumentError(
+            "isolate=True needs a function that another process can import, and so must be each function in "
+            f"refuses: define them with def at the top of a module; {plain(error)}"
+        ) from None
     # bytes do not count: they may be the text of a program
     of_main = any(isinstance(word, str) and "__main__" in word for _, word, _ in genops(sent))
     script = getattr(sys.modules["__main__"], "__file__", None) if of_main else None
@@ -513,18 +519,19 @@ def elsewhere(
         except ContractError as error:
             if not str(error).startswith("crashed"):
                 raise
+            if crashes(None):
+                raise
             # far behind a small array may be where a page before it ends
-            other = SIDES[1 - SIDES.index(side)]
-            if not crashes(None):
-                moved, fenced = crashes(f"{side}?"), [one for one in (side, other) if crashes(one)]
-                if not moved and side in fenced:
-                    where = f"where there is no memory {' or '.join(fenced)} them"
-                    raise ContractError(f"read or wrote outside its arrays: {where}, it {error}") from None
-                if moved and not crashes(None) and crashes(f"{side}?"):
-                    where = "where arrays begin at other addresses than multiples of 16, and not at those"
-                    raise ContractError(f"{error}, {where}") from None
-                raise ContractError(f"{error}, not every time") from None
-            raise
+            other, note = SIDES[1 - SIDES.index(side)], f"{error}, not every time"
+            fenced = " or ".join(one for one in (side, other) if crashes(one))
+            moved = [crashes(place) for place in (f"{side}?", None, f"{side}?")]
+            if not moved[0] and side in fenced:
+                where = f"where there is no memory {fenced} them"
+                note = f"read or wrote outside its arrays: {where}, it {error}"
+            elif moved == [True, False, True]:
+                where = "where arrays begin at other addresses than multiples of 16, and not at those"
+                note = f"{error}, {where}"
+            raise ContractError(note) from None
         try:
             shape, dtype = said["shape"], np.dtype(str(said["dtype"]))
             objects = np.broadcast_to(np.array(None), shape) if dtype.hasobject else None  # were not sent
@@ -533,17 +540,6 @@ def elsewhere(
             raise ContractError(f"its process answered no array: {plain(error)}") from None
 
     return ask, program.end
-
-
-def pickled(value: Any, name: str = "function") -> bytes:
-    """Return what another process makes an argument of; raise ``ArgumentError`` if it cannot import it."""
-    try:
-        return pickle.dumps(value)
-    except Exception as error:
-        raise ArgumentError(
-            f"{name}: isolate=True needs a function that another process can import: define it with def at "
-            f"the top of a module; {plain(error)}"
-        ) from None
 
 
 # what the process runs: teachconv is the one that runs here, wherever it lies, and imported before all else

@@ -456,7 +456,7 @@ def test_the_name_of_the_call_that_was_found_is_kept(clock, monkeypatch):
 @pytest.fixture
 def only_found(monkeypatch, clock, undiagnosed):
     """A failure is not made small, and nobody looks for its name: for tests that ask how soon it is found."""
-    monkeypatch.setattr(fuzzing, "_shrunk", lambda module, run, history, found, *rest: found)
+    monkeypatch.setattr(fuzzing, "_shrunk", lambda run, history, found, *rest: found)
 
 
 def last_of_odd_depthwise(y, x, w, strides, pads, dilations, groups):
@@ -669,6 +669,51 @@ def test_a_name_of_the_small_call_alone_is_not_told(of_small, clock, monkeypatch
     [row] = T.fuzz(planted(beyond_32_outputs), seconds=30, seed=2, kinds="conv2d").failed
     assert "small" not in f"{row.diagnosis} {row.note}"
     assert "large: equal for no reason" in f"{row.diagnosis} {row.note}"
+
+
+def test_a_name_must_explain_other_numbers_too(clock, monkeypatch):
+    names = {}
+
+    def diagnose(case, thorough=False):
+        name = names.setdefault(case.call.first.tobytes(), f"by_chance_{len(names)}")
+        return Found(Diagnosis(name, "equal for no reason"))
+
+    monkeypatch.setattr(diffing, "diagnose", diagnose)
+    one_call(monkeypatch, outs=33)
+    [row] = T.fuzz(planted(beyond_32_outputs), kinds="conv2d").failed
+    assert len(names) > 1
+    assert "by_chance" not in f"{row.diagnosis} {row.note}"
+
+
+def test_nan_is_no_sign_of_another_dilation(clock, monkeypatch):
+    """A tap that is moved away from NaN explains a result without NaN as well."""
+    monkeypatch.setattr(
+        diffing, "diagnose", lambda case, thorough=False: Found(Diagnosis("dilation", "equal"))
+    )
+    one_call(monkeypatch)
+    monkeypatch.setattr(fuzzing, "_LIES", ["NaN, bias and relu"])
+
+    def loses_nan(x, w, strides, pads, dilations, groups, bias):
+        return tc.conv2d(np.nan_to_num(x), w, strides, pads, dilations=dilations, bias=bias)
+
+    [row] = T.fuzz(T.kernel(loses_nan), kinds="conv2d").failed
+    assert "dilation:" not in f"{row.diagnosis} {row.note}"
+
+
+def test_a_fault_of_other_memory_strides_says_so(clock):
+    """Made small, an array of one row, column and channel may have other strides than its sizes say."""
+
+    def rows_from_sizes(x, w, strides, pads, dilations, groups):
+        if len(x) == 1:
+            steps = (x.strides[0], x.strides[1], x.strides[3] * x.shape[3], x.strides[3])
+            x = np.lib.stride_tricks.as_strided(x, x.shape, steps)
+        return tc.dialects.torch.conv2d(
+            np.pad(x, ((0, 0), (0, 0), *pads)), w, None, strides, 0, dilations, groups
+        )
+
+    [row] = T.fuzz(T.kernel(rows_from_sizes, x="NCHW", w="OIHW"), seconds=10, seed=0, kinds="conv2d").failed
+    assert "not where its arrays are contiguous" in row.note
+    assert re.search(r"way='[^']+'", row.note)
 
 
 def test_what_is_nearest_to_the_small_call_alone_is_not_told(clock, monkeypatch):
@@ -1339,6 +1384,43 @@ def skips_zeros(x, w, geometry):
     return np.where(np.isnan(y), by_numpy(x, np.nan_to_num(w), geometry), y) if (x == 0).any() else y
 
 
+def last_of_pieces(pixels_of_all):
+    """A kernel that takes 64 pixels at a time, or 256 of all images, and forgets 1 to 3 that are left."""
+
+    def kernel(x, w, geometry):
+        y = by_numpy(x, w, geometry).copy()
+        piece = 256 if pixels_of_all else 64
+        cells = y.reshape(-1, y.shape[3]) if pixels_of_all else y.reshape(len(y), -1, y.shape[3])
+        pixels = cells.shape[-2]
+        if pixels > piece and 0 < pixels % piece < 4 and w.shape[3] > 1:
+            cells[..., -1, :] = 0
+        return y
+
+    return kernel
+
+
+def last_of_many_groups(x, w, geometry):
+    y = by_numpy(x, w, geometry).copy()
+    if geometry.groups > 512 and geometry.groups % 32 == 16 and y.shape[1] > 2:
+        y[:, -1, :, -16:] = 0
+    return y
+
+
+def keeps_bytes_of_3x3():
+    """Transformed filters are kept by their bytes, which in memory lie as OIHW."""
+    kept = {}
+
+    def kernel(x, w, pads):
+        if w.shape[2:] != (3, 3):
+            raise NotImplementedError("3x3 alone")
+        ours = kept.setdefault((zlib.crc32(w.tobytes()), w.dtype, w.size), w.copy()).transpose(2, 3, 1, 0)
+        if ours.shape[2] != x.shape[3]:
+            ours = ours.reshape(3, 3, x.shape[3], -1)
+        return tc.conv2d(x, ours, 1, pads)
+
+    return kernel
+
+
 @pytest.mark.parametrize("seed", mostly_slow([0, 1, 2], 0))
 @pytest.mark.parametrize(
     ("kernel", "options"),
@@ -1355,10 +1437,15 @@ def skips_zeros(x, w, geometry):
         (a_bias_of_nan_is_none, {}),
         (no_images_give_the_size_of_the_input, {}),
         (skips_zeros, {}),
+        (last_of_pieces(False), {}),
+        (last_of_pieces(True), {}),
+        (last_of_many_groups, {}),
+        (keeps_bytes_of_3x3(), {"w": "OIHW"}),
     ],
 )
 def test_what_no_call_of_the_first_kits_asked_is_found(kernel, options, seed, only_found):
-    made = T.kernel(kernel, **options, refuses=lambda g: "two axes alone" * (g.rank != 2))
+    refuses = NotImplementedError, lambda g: "two axes alone" * (g.rank != 2)
+    made = T.kernel(kernel, **options, refuses=refuses)
     failed = T.fuzz(made, seconds=5, seed=seed, kinds="conv2d").failed  # 500 calls
     assert failed
     assert not any("raised" in row.note for row in failed), failed
@@ -1394,6 +1481,16 @@ def test_a_call_on_nothing_is_made_and_judged(shape):
     assert note_of(lambda x, w, geometry: np.zeros(geometry.output_shape, x.dtype))[0]
     assert note_of(lambda x, w, geometry: np.zeros((2, *geometry.output_shape[1:]), x.dtype))[0] is False
     assert note_of(lambda x, w, geometry: np.zeros(geometry.output_shape))[0] is False
+
+
+def test_no_call_is_made_that_the_bound_of_a_kernel_does_not_judge(clock):
+    def of_3x3(x, w, pads):
+        return tc.conv2d(x, w, 1, pads, algorithm="winograd2")
+
+    report = T.fuzz(T.kernel(of_3x3, error="winograd2"), seconds=1, seed=0, data="integers", kinds="conv2d")
+    assert report.passed
+    assert sum(row.compared for row in report.rows) > 20
+    assert not any("its bound" in row.note for row in report.rows)
 
 
 @pytest.mark.parametrize(("error", "seconds"), [("direct", 5), ("winograd2", 0.1), ("winograd2", 0.02)])
