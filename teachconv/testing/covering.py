@@ -119,8 +119,8 @@ def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: N
     def beside(powers: np.ndarray) -> np.ndarray:
         """Return numbers of about these powers of 2, each beside a multiple of a block."""
         block = 2 ** np.rint(powers * (1 - random.random(powers.shape) ** 2)).astype(int)
-        more = random.integers(-3, 4, powers.shape)
-        return np.maximum(np.rint(2**powers / block).astype(int) * block + more, 1)
+        multiple = np.rint(2**powers / block).astype(int) * block
+        return np.maximum(multiple + random.integers(-3, 4, powers.shape), 1)
 
     def beside_with(power: float, *factors: Any) -> list[np.ndarray]:
         """Return a number and factors whose product lies beside a multiple, of many the largest factors."""

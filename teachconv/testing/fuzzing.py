@@ -283,8 +283,8 @@ def fuzz(
             drawn = replace(drawn, numbers=drawn.numbers | fixed)
             geometry = _cases(drawn)[0].geometry
             macs = geometry.macs
-            early = len(known.taken) < _FIRST  # whose filters come again, and no others in between
-            if drawn.way is None and drawn.data == "integers" and 0 < macs <= _QUICK and not early:
+            first = len(known.taken) < _FIRST  # whose filters come again, and no others before
+            if drawn.way is None and drawn.data == "integers" and 0 < macs <= _QUICK and not first:
                 lies = replace(drawn, way=source.choice(places))
                 drawn = drawn if known.rare(_classes(lies), source.random()) else lies
             covered[drawn.layer] += 0
@@ -418,9 +418,12 @@ def _shrunk(
     for place, row in enumerate(failed):
         if row.diagnosis is None or row.diagnosis.code not in named:  # the small call alone suggests it
             remarks = row.note.split("; ")
-            told = (one for one in remarks if ONE_CELL not in one or one.startswith("nan_lost"))
-            note = "; ".join(one for one in told if not one.startswith(beside))
-            row = replace(row, diagnosis=None, note=note)
+            left = [
+                one
+                for one in remarks
+                if one.startswith("nan_lost") or not (one.startswith(beside) or ONE_CELL in one)
+            ]
+            row = replace(row, diagnosis=None, note="; ".join(left))
         failed[place] = replace(row, note="; ".join(filter(None, [row.note, *notes, *lines])))
     return failed
 

@@ -62,8 +62,7 @@ class Case:
     marks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        usual = layout_of("input", len(self.input) - 2)
-        object.__setattr__(self, "data_format", self.data_format or usual)
+        object.__setattr__(self, "data_format", self.data_format or layout_of("input", len(self.input) - 2))
 
     @property
     def geometry(self) -> ConvGeometry:
