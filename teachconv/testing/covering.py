@@ -23,7 +23,7 @@ from .layers import Numbers
 TYPES = FLOATS + INTEGERS
 WORDS = ("size", "taps", "stride", "dilation", "before", "after", "extra")  # of an axis
 _CHANNELS, _MOD_8, _MOD_16 = (2, 3, 4, 5, 8, 9, 17, 65, 257, 1025), tuple(range(1, 8)), tuple(range(1, 16))
-_BLOCKS = 4, 5, 6, 8, 10, 12  # powers of 2: of a number beside a multiple of one, the largest
+_BLOCKS = 5, 8, 10, 12  # powers of 2: of a number beside a multiple of one, the largest
 # where the classes of a property begin, but the first; those with a star are in triples, too
 _OF_AXIS: dict[str, tuple[int, ...]] = {
     "*filter": (2, 3, 4, 5, 6, 7, 8, 11, 12),
@@ -34,7 +34,7 @@ _OF_AXIS: dict[str, tuple[int, ...]] = {
     "*pad after": (0, 1),
     "pad after minus before": (0, 1),
     "pad minus reach of filter": (0, 1),
-    "reach": (16, 64, 256, 1024, 2048, 4096),
+    "reach": (16, 128, 2048),
     "size mod 8": _MOD_8,
     "*out": (2, 9, 17, 33, 65, 100, 129, 257, 513),
     "*out mod 2": (1,),
@@ -43,9 +43,9 @@ _OF_AXIS: dict[str, tuple[int, ...]] = {
 _OF_CALL: dict[str, tuple[int, ...]] = {
     "*images": (2, 3, 17, 65, 257),
     "*images mod 2": (1,),
-    "*groups": (2, 3, 17, 65, 257, 513, 1025),
+    "*groups": (2, 3, 17, 257, 513),
     "*groups mod 2": (1,),
-    "groups mod 16": _MOD_16,
+    "groups mod 16": (1, 8, 9),
     "groups beside": _BLOCKS,
     "*in_channels": _CHANNELS,
     "in_channels mod 16": _MOD_16,

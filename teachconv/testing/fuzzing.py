@@ -515,10 +515,10 @@ def _calls(
                 ("dilation", "before", "after"), (1, *split_padding(numbers[f"taps{axis}"] - 1)), strict=True
             )
         }
-        taps = {f"taps{axis}": numbers[f"taps{axis}"] for axis in axes}
-        whole = prod(taps.values())  # the same bytes as a filter of another shape
-        same_bytes = [{name: whole if name == chosen else 1 for name in taps} for chosen in taps]
-        same_bytes += [{one: taps[other], other: taps[one]} for one, other in combinations(taps, 2)]
+        dims = [*(f"taps{axis}" for axis in axes), "depth", "outs"]
+        whole = prod(numbers[name] for name in dims[:-2])  # the same bytes as a filter of another shape
+        same_bytes = [{f"taps{axis}": whole if axis == chosen else 1 for axis in axes} for chosen in axes]
+        same_bytes += [{one: numbers[other], other: numbers[one]} for one, other in combinations(dims, 2)]
         moved = [
             {f"{name}{axis}": numbers[f"{name}{axis}"] + step for name, step in move.items() for axis in some}
             for move in _MOVES
