@@ -790,13 +790,13 @@ def test_the_first_line_says_how_far_it_went_and_what_was_not_looked_for(options
     ]
     for report in reports:
         assert re.search(
-            r"; at most batch [\d,]+, size [\d,]+, in_channels [\d,]+, out_channels [\d,]+, filter [\d,]+, stride \d+, dilation \d+, elements [\d,]+;",
+            r"; at most batch [\d,]+, size [\d,]+, in_channels [\d,]+, out_channels [\d,]+, channel groups [\d,]+, filter [\d,]+, stride \d+, dilation \d+, elements [\d,]+;",
             report.summary,
         )
         seen = "; reads outside arrays: not looked for (isolate=True does)" in report.summary
         assert seen == ("isolate" not in options)
     assert (
-        "; at most batch 2, size 7, in_channels 3, out_channels 5, filter 3, stride 2, dilation 1, elements 200;"
+        "; at most batch 2, size 7, in_channels 5, out_channels 5, channel groups 1, filter 3, stride 2, dilation 1, elements 200;"
         in reports[0].summary
     )
     # nobody can tell from a function's text: it may call a helper that takes the address
