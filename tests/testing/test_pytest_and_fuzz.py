@@ -169,7 +169,7 @@ def beyond_32_outputs(y, x, w, *rest):
 
 def last_of_odd_cols(y, x, w, *rest):
     if y.shape[2] % 8 == 1 and y.shape[2] > 8:
-        y[:, :, -1] = 0
+        y[:, :, -1] += 1  # also where it is 0
     return y
 
 
