@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..backends import ranks_of
 from ..core.dtypes import FLOATS, INTEGERS
-from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind, kind_of
+from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind, kind_of, layout_of
 from ..data.seeded import DATA
 from ..running.dispatch import find_backend
 from ..support.errors import check_word, words_of
@@ -121,6 +121,7 @@ class Checked:
             f"{entry.name}={value!r}"
             for entry in fields(self.case)
             if (value := getattr(self.case, entry.name)) != entry.default
+            and (entry.name, value) != ("data_format", layout_of("input", len(self.case.input) - 2))
         ]
         how = [f'"{self.dtype}"', f'"{self.data}"', f'"{self.kind}"']
         how += [f"{name}={value!r}" for name, value in self.options.items() if value is not None]

@@ -23,6 +23,7 @@ from .layers import Numbers
 TYPES = FLOATS + INTEGERS
 WORDS = ("size", "taps", "stride", "dilation", "before", "after", "extra")  # of an axis
 _CHANNELS, _MOD_8, _MOD_16 = (2, 3, 4, 5, 8, 9, 17, 65, 257, 1025), tuple(range(1, 8)), tuple(range(1, 16))
+_BLOCKS = 5, 8, 10, 12  # powers of 2: of a number beside a multiple of one, the largest
 # where the classes of a property begin, but the first; those with a star are in triples, too
 _OF_AXIS: dict[str, tuple[int, ...]] = {
     "*filter": (2, 3, 4, 5, 6, 7, 8, 11, 12),
@@ -33,6 +34,7 @@ _OF_AXIS: dict[str, tuple[int, ...]] = {
     "*pad after": (0, 1),
     "pad after minus before": (0, 1),
     "pad minus reach of filter": (0, 1),
+    "reach": (16, 128, 2048),
     "size mod 8": _MOD_8,
     "*out": (2, 9, 17, 33, 65, 100, 129, 257, 513),
     "*out mod 2": (1,),
@@ -41,15 +43,20 @@ _OF_AXIS: dict[str, tuple[int, ...]] = {
 _OF_CALL: dict[str, tuple[int, ...]] = {
     "*images": (2, 3, 17, 65, 257),
     "*images mod 2": (1,),
-    "*groups": (2, 3, 17),
+    "*groups": (2, 3, 17, 257, 513),
     "*groups mod 2": (1,),
+    "groups mod 16": (1, 8, 9),
+    "groups beside": _BLOCKS,
     "*in_channels": _CHANNELS,
     "in_channels mod 16": _MOD_16,
     "*out_channels": _CHANNELS,
     "out_channels mod 16": _MOD_16,
     "terms": (2, 65, 257, 1025, 4097),
     "terms mod 16": _MOD_16,
+    "terms beside": _BLOCKS,
     "pixels mod 16": _MOD_16,
+    "pixels beside": _BLOCKS,
+    "pixels of all images beside": _BLOCKS,
     "*bias": (1,),
     "*transposed": (1,),
     "steps alike": (1,),
@@ -78,16 +85,21 @@ _THERE = np.concatenate(  # pairs of axes that a call has
 _SEVERAL = 3  # refusals after which calls of the kind become rare
 _SAMPLE = 2000  # calls like those that were taken, which show what pairs there are
 # a number is at most 2 to this power; a size by how many axes there are
-_POWERS = {"images": 8.5, "groups": 6.2, "depth": 12.1, "outs": 12.1}
-_AXIS_POWERS = {"taps": 4.0, "stride": 2.8, "dilation": 4.2}
-_SIZE_POWERS = {1: 14.1, 2: 9.5, 3: 6.5}
+_POWERS = {"images": 8.5, "groups": 11.1, "depth": 12.1, "outs": 12.1}
+_AXIS_POWERS = {
+    1: {"size": 14.1, "taps": 4.0, "stride": 2.8, "dilation": 11.1},
+    2: {"size": 9.5, "taps": 4.0, "stride": 2.8, "dilation": 4.2},
+    3: {"size": 6.5, "taps": 4.0, "stride": 2.8, "dilation": 4.2},
+}
+_PIXELS_POWER, _TRIED = 13.1, 16  # pixels of all axes; products of which one lies beside a multiple
 USUAL, CAUSAL = (0, 1, 2, 4), 3  # modes of padding
 
 
 def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: Numbers) -> dict[str, Any]:
     """Return the numbers of the legal ones of ``calls`` calls drawn at random, each number as an array.
 
-    A number is as often between 2 and 4 as between 64 and 128, many are 1, and some lie around powers of two.
+    A number is as often between 2 and 4 as between 64 and 128, many are 1. Some lie beside multiples of
+    powers of two, where blocks end, and so do some products: the pixels of an image or of all, the terms.
 
     Args:
         random: the source of numbers.
@@ -96,13 +108,26 @@ def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: N
         most: the most multiply-adds of one.
         fixed: numbers that all calls have, and "mode" where all are padded in one way.
     """
-    few = random.choice((1.0, 2.0, 4.0), calls)  # where this is large, many numbers are 1
+    blocks = (random.random(calls) < 0.4) & ("size0" not in fixed)  # whose pixels lie beside a multiple
+    few = np.where(blocks, 3.0, random.choice((1.0, 2.0, 4.0), calls))  # the larger, the more numbers are 1
 
     def number(name: str, power: float) -> np.ndarray:
         powers = power * random.random(calls) ** few
-        edges = 2 ** np.rint(powers).astype(int) + random.integers(-1, 2, calls)
-        drawn = np.where(random.random(calls) < 0.25, np.maximum(edges, 1), (2**powers).astype(int))
+        drawn = np.where(random.random(calls) < 0.25, beside(powers), (2**powers).astype(int))
         return np.full(calls, fixed[name]) if name in fixed else drawn
+
+    def beside(powers: np.ndarray) -> np.ndarray:
+        """Return numbers of about these powers of 2, each beside a multiple of a block."""
+        block = 2 ** np.rint(powers * (1 - random.random(powers.shape) ** 2)).astype(int)
+        multiple = np.rint(2**powers / block).astype(int) * block
+        return np.maximum(multiple + random.integers(-3, 4, powers.shape), 1)
+
+    def beside_with(power: float, *factors: Any) -> list[np.ndarray]:
+        """Return a number and factors whose product lies beside a multiple, of many the largest factors."""
+        numbers = beside(4 + (power - 4) * random.random((_TRIED, calls)))
+        product = np.broadcast_to(np.prod(np.broadcast_arrays(*factors), axis=0), numbers.shape)
+        best = (product * (numbers % product == 0)).argmax(axis=0), np.arange(calls)
+        return [np.broadcast_to(one, numbers.shape)[best] for one in (numbers // product, *factors)]
 
     def often(name: str, share: float) -> np.ndarray:
         return np.asarray(random.random(calls) < fixed.get(name, share))
@@ -113,14 +138,19 @@ def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: N
     if "depth" not in fixed:  # as many outputs as inputs, and depthwise
         numbers["outs"] = np.where(often("", 0.3), numbers["depth"], numbers["outs"])
         numbers["depth"] = np.where(often("", 0.2), 1, numbers["depth"])
-    alike, square, mode = often("", 0.6), often("", 0.4), random.integers(0, 8, calls)
+    alike, square, threes = (often("", share) for share in (0.6, 0.4, 0.25))
+    mode, images = random.integers(0, 8, calls), np.where(often("", 0.5), 1, numbers["images"])
+    sides = 2 ** (_PIXELS_POWER / rank * random.random((rank - 1, _TRIED, calls)))
+    wanted = random.permutation(beside_with(_PIXELS_POWER, *sides.astype(int), images)[:-1])
     for axis in range(rank):
-        for word, power in (("size", _SIZE_POWERS[rank]), *_AXIS_POWERS.items()):
+        for word, power in _AXIS_POWERS[rank].items():
             own = number(f"{word}{axis}", power)
+            own = np.where(threes & (word == "taps") & (f"taps{axis}" not in fixed), 3, own)
             copied = (square if word == "size" else alike) & (f"{word}{axis}" not in fixed)
             numbers[f"{word}{axis}"] = np.where(copied, numbers.get(f"{word}0", own), own)
         size, taps, stride, dilation = (numbers[f"{word}{axis}"] for word in WORDS[:4])
         reach, small = (taps - 1) * dilation, random.integers(0, 4, (2, calls))
+        size = np.where(blocks, wanted[axis] * stride - random.integers(0, stride), size)
         same = np.maximum((-(-size // stride) - 1) * stride + reach + 1 - size, 0)
         pads = (  # VALID, SAME, SAME_LOWER, causal, half, any, a crop, more than the filter reaches
             (0 * size, 0 * size),
@@ -133,9 +163,17 @@ def draw(random: np.random.Generator, rank: int, calls: int, most: int, fixed: N
             reach + small,
         )
         modes = np.where(alike, mode, random.integers(0, len(pads), calls))
-        sides = np.choose(fixed.get("mode", modes), np.array(pads))
-        numbers[f"before{axis}"], numbers[f"after{axis}"] = sides
+        padding = np.choose(fixed.get("mode", modes), np.array(pads))
+        numbers[f"before{axis}"], numbers[f"after{axis}"] = padding
+        fitting = (wanted[axis] - 1) * stride + reach + 1 - np.sum(padding, axis=0)
+        numbers[f"size{axis}"] = np.where(blocks & ~numbers["transposed"] & (fitting > 0), fitting, size)
         numbers[f"extra{axis}"] = numbers["transposed"] * often("", 0.3) * random.integers(0, stride)
+    depth, _ = beside_with(
+        _POWERS["depth"], np.prod([numbers[f"taps{axis}"] for axis in range(rank)], axis=0)
+    )
+    numbers["depth"] = np.where(
+        often("", 0.2) & ("depth" not in fixed) & (depth > 0), depth, numbers["depth"]
+    )
     outs, macs = _outs_and_macs(numbers)
     legal = (np.min(outs, axis=0) > 0) & (macs <= most)
     return {name: values[legal] for name, values in numbers.items()}
@@ -160,12 +198,18 @@ def classes(numbers: Mapping[str, Any], dtype: Any, way: int = 0) -> np.ndarray:
     axes = [{word: numbers[f"{word}{axis}"] for word in WORDS} for axis in range(len(outs))]
     terms, pixels = depth * np.prod([axis["taps"] for axis in axes], axis=0), np.prod(outs, axis=0)
 
+    def beside(number: Any) -> Any:
+        """The largest power of 2 a multiple of which is 3 beside a number, or less; 0 for a small one."""
+        powers = {power: 2**power for power in range(_BLOCKS[0], _BLOCKS[-1] + 1)}
+        return np.max([n * ((number + 3) % size <= 6) * (number > size - 4) for n, size in powers.items()], 0)
+
     def alike(*words: str) -> Any:
         return np.all([axis[word] == axes[0][word] for axis in axes for word in words], axis=0)
 
     of_call: tuple[Any, ...] = (
-        *(images, images % 2, groups, groups % 2, depth, depth % 16, channels, channels % 16),
-        *(terms, terms % 16, pixels % 16, numbers["bias"], numbers["transposed"]),
+        *(images, images % 2, groups, groups % 2, groups % 16, beside(groups)),
+        *(depth, depth % 16, channels, channels % 16, terms, terms % 16, beside(terms)),
+        *(pixels % 16, beside(pixels), beside(images * pixels), numbers["bias"], numbers["transposed"]),
         *(alike("stride", "dilation", "before", "after"), alike("taps"), dtype),
     )
     values = {"way": way, **dict(zip(_OF_CALL, of_call, strict=True))}
@@ -173,7 +217,8 @@ def classes(numbers: Mapping[str, Any], dtype: Any, way: int = 0) -> np.ndarray:
         _, taps, stride, dilation, before, after, _ = axis.values()
         of_axis = (
             *(taps, stride, dilation, stride - taps, before, after, after - before),
-            *(np.maximum(before, after) - (taps - 1) * dilation, axis["size"] % 8, out, out % 2, out % 8),
+            *(np.maximum(before, after) - (taps - 1) * dilation, (taps - 1) * dilation, axis["size"] % 8),
+            *(out, out % 2, out % 8),
         )
         values |= {f"{name} {word}": value for word, value in zip(_OF_AXIS, of_axis, strict=True)}
     places = [

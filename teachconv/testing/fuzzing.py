@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, count, cycle, islice, takewhile
+from itertools import chain, combinations, count, cycle, islice, product, takewhile
 from math import inf, log2, prod
 from operator import itemgetter
 from time import process_time
@@ -29,8 +29,8 @@ from ..support import record, tables
 from ..support.errors import ArgumentError, brief, words_of
 from ..verification.cases import Case
 from ..verification.contract import SPREAD, WAYS, case_rows, limits, told, ways_on
-from ..verification.diagnosing import ONE_CELL, at_most
-from ..verification.diffing import ALONE, tolerance_of
+from ..verification.diagnosing import ONE_CELL, Diagnosis, at_most
+from ..verification.diffing import ALONE, judges, tolerance_of
 from ..verification.reports import DiffReport, DiffRow
 from ..verification.running import kept_afresh
 from .checking import Checked, of_kernel
@@ -39,7 +39,7 @@ from .layers import Numbers, layers
 
 # what networks have, and what is drawn from for each
 _SIDES = (5, 7, 8, 9, 12, 13, 14)
-_EACH_ALONE = {"groups": (8, 19, 24, 32, 104, 208), "depth": (1,), "outs": (1,), "size": _SIDES}
+_EACH_ALONE = {"groups": (8, 19, 24, 32, 104, 208, 528, 1040), "depth": (1,), "outs": (1,), "size": _SIDES}
 _WIDE = {"depth": (104, 128, 160, 208), "outs": (104, 129, 144, 208)}
 _FEW = {"depth": (3, 4, 8), "outs": (4, 5, 8)}
 _CAUSAL = {"size": (9, 16, 40, 57, 100), "depth": (1, 3, 8, 24), "outs": (1, 4, 8, 24)}
@@ -172,19 +172,20 @@ _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "
 # whole numbers alone, which a slow kernel is not asked for
 _QUICK, _MOST, _LARGE = 1 << 18, 1 << 21, 1 << 28
 _CELLS = 1 << 25  # the most that an array has
-_REWRITTEN = "new numbers at an old address"
+_REWRITTEN, _SAME_BYTES = "new numbers at an old address", "after filters of the same bytes"
 _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
 _DRAWS = 100
 _TRIES = 50  # draws until another kind of call has its turn
 
 _CANDIDATES = 6, 32  # of which one is called; of many it has rare numbers, of few usual ones
+_MANY = 1000  # are drawn where all of these are like those that were refused
 _NEWEST = 5  # calls between those of other sources
 _FOLLOWED = 0.33  # of all calls, by another one with filters that were there
 _NEXT = 0.75  # of these, with the filters of the last call; else of the first or the recent ones
 _FIRST, _RECENT = 6, 12
 _WAYS = None, *WAYS
 # how the arrays of small calls lie, and NaN among them, which else would come late
-_LIES = [None] * 5 + [_REWRITTEN, *SPREAD, "NaN, bias and relu", "NaN times 0", "after NaN"]
+_LIES = [None] * 5 + [_REWRITTEN, _SAME_BYTES, *SPREAD, "NaN, bias and relu", "NaN times 0", "after NaN"]
 _USUAL = ("integers", "long", "words", "pixels", "blurs", "normal", "scaled", "tiny")
 
 
@@ -280,16 +281,20 @@ def fuzz(
         covered.update(dict.fromkeys(_layers_of(ranks_of(module), fixed), 0))
         for drawn in _calls(source, ranks_of(module), names, ways, numbers, known, fixed):
             drawn = replace(drawn, numbers=drawn.numbers | fixed)
-            macs = _cases(drawn)[0].geometry.macs
-            if drawn.way is None and drawn.data == "integers" and 0 < macs <= _QUICK:
+            geometry = _cases(drawn)[0].geometry
+            macs = geometry.macs
+            first = len(known.taken) < _FIRST  # whose filters come again, and no others before
+            if drawn.way is None and drawn.data == "integers" and 0 < macs <= _QUICK and not first:
                 lies = replace(drawn, way=source.choice(places))
                 drawn = drawn if known.rare(_classes(lies), source.random()) else lies
             covered[drawn.layer] += 0
+            errors = {one.error for one in module.ALGORITHMS}
+            fits = any(judges(*of, geometry, drawn.dtype) for of in product(errors, chosen))
             if macs > _MOST and macs > speed * min(seconds / 20, (end - now) / 4):
                 continue
             history.append((drawn, chosen))
             with at_most(0.0):  # the smallest call alone gets a diagnosis
-                found = run(drawn, chosen)
+                found = run(drawn, chosen) if fits else []
             if any(row.passed is False for row in found):
                 allowed = {"rtol": rtol, "atol": atol}
                 before, now = now, record.clock()
@@ -300,7 +305,7 @@ def fuzz(
             took = any(row.compared for row in found)
             covered[drawn.layer] += took
             numbered[drawn.data] += took
-            if found:  # some ways say nothing of a call
+            if found or not fits:  # some ways say nothing of a call
                 known.learn(_classes(drawn), took)
             known.taken.extend([drawn] * bool(took))
             before, now = now, record.clock()
@@ -362,9 +367,14 @@ def _shrunk(
     """
     failed = [row for row in found if row.passed is False]
     drawn, kinds = history[-1]
-    with at_most(0.5):  # as it was drawn
-        again = run(drawn, kinds) if record.clock() + cost < end else []
-        named = {row.diagnosis.code: row.diagnosis for row in again if row.diagnosis}
+    named = dict[str, Diagnosis]()
+    for number in (drawn.draw, drawn.draw + _DRAWS):  # a name must explain other numbers, too
+        with at_most(0.5):
+            again = run(replace(drawn, draw=number), kinds) if record.clock() + cost < end else []
+        names = {row.diagnosis.code: row.diagnosis for row in again if row.diagnosis}
+        named = {code: name for code, name in names.items() if code in named or number == drawn.draw}
+    if drawn.way is not None and WAYS[drawn.way].data == "nonfinite":  # any tap that is moved misses NaN
+        named = {code: name for code, name in named.items() if code == "nan_lost"}
     until = end - 3 * cost  # so that a call that is begun then, and two that follow, end in time
 
     def fails(drawn: _Drawn, kinds: list[Kind]) -> bool:
@@ -395,6 +405,7 @@ def _shrunk(
         remark = "in turn, these calls fail there" if sequence else "also after the calls before it"
         notes += [f"passes in a process that made no calls before; {remark}"] * (len(sequence) != 1)
         calls = sequence or calls
+    notes += ["not where its arrays are contiguous"] * (drawn.way in SPREAD)
     if named and not {row.diagnosis.code for row in failed if row.diagnosis} & {*named}:
         notes.append(f"a larger call: {next(iter(named.values()))}")
     lines = [
@@ -407,7 +418,11 @@ def _shrunk(
     for place, row in enumerate(failed):
         if row.diagnosis is None or row.diagnosis.code not in named:  # the small call alone suggests it
             remarks = row.note.split("; ")
-            left = [one for one in remarks if not one.startswith(beside) and ONE_CELL not in one]
+            left = [
+                one
+                for one in remarks
+                if one.startswith("nan_lost") or not (one.startswith(beside) or ONE_CELL in one)
+            ]
             row = replace(row, diagnosis=None, note="; ".join(left))
         failed[place] = replace(row, note="; ".join(filter(None, [row.note, *notes, *lines])))
     return failed
@@ -462,14 +477,14 @@ def _calls(
         most = (
             _QUICK if few else _LARGE if "large" in layer else source.choice((_QUICK, _MOST)[bool(layer) :])
         )
-        for _ in range(3 if layer else _TRIES):  # of a layer all candidates are much alike
+        for candidates in (*source.choices(_CANDIDATES, k=3), *[_MANY] * (not layer)):
             rank = 1 if "causal" in layer else source.choice(ranks)
             some = of_layer(layer, rank) if layer else fixed
-            numbers = draw(random, rank, source.choice(_CANDIDATES), most, some)
+            numbers = draw(random, rank, candidates, most, some)
             types = random.choice(rows, len(numbers["images"]))
             found = classes(numbers, types, _WAYS.index(way))
-            new = known.new(found) * ~known.rare(found, source.random())
-            for place in np.argsort(-new)[: np.count_nonzero(new)]:
+            usual = np.flatnonzero(~known.rare(found, source.random()))[: _CANDIDATES[1]]
+            for place in usual[np.argsort(-known.new(found[usual]))]:
                 one = {name: int(values[place]) for name, values in numbers.items()}
                 drawn = _Drawn(one, TYPES[types[place]], data, way, most, layer)
                 if _cases(drawn):
@@ -486,7 +501,7 @@ def _calls(
 
     def sibling() -> _Drawn:
         """The filters of the last call, or of an earlier one, in a call that what was kept may not fit."""
-        others = known.taken[:_FIRST] + known.taken[-_RECENT:]
+        others = source.choice((known.taken[:_FIRST], known.taken[-_RECENT:]))
         last = known.taken[-1] if source.random() < _NEXT else source.choice(others)
         numbers = last.numbers
         axes = [name[-1] for name in numbers if name.startswith("size")]

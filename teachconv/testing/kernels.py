@@ -215,7 +215,7 @@ def kernel(
     made = Kernel(
         name_of(first), (algorithm,), (ranks.pop(),), tuple(words_of(dtypes, "dtypes", FLOATS + INTEGERS))
     )
-    vars(made).update(found)
+    vars(made).update(found, FILTERS=w)
     if scheme is not None:
         made.SCHEME, made.TYPES = scheme, pairs
     return isolated(made, seconds, nbytes) if isolate else made
@@ -583,7 +583,7 @@ class _Adapter:
     def _at_one_address(self, role: str, array: np.ndarray) -> np.ndarray:
         """Return an array that is contiguous; a copy lies where the last one lay, as in a buffer."""
         if array.flags.c_contiguous:
-            return array
+            return array.ravel().reshape(array.shape)  # with the usual steps, also along axes of one cell
         if (room := self.rooms.get(role)) is None or room.nbytes < array.nbytes:
             self.rooms[role] = room = np.empty(array.nbytes, np.uint8)
         found = room[: array.nbytes].view(array.dtype).reshape(array.shape)

@@ -18,7 +18,7 @@ from ..core.arguments import channels_first, shape_only
 from ..core.calls import Call, resolve
 from ..core.dtypes import is_integer, to_dtype
 from ..core.geometry import ConvGeometry
-from ..core.kinds import FILTER_GRADIENT, INPUT_GRADIENT, OPS, Op, sibling
+from ..core.kinds import FILTER_GRADIENT, INPUT_GRADIENT, OPS, Op, layout_of, sibling
 from ..data.seeded import EXACT, blurred, make_array
 from ..running import nn_ops
 from ..support.errors import words_of
@@ -44,8 +44,8 @@ class Case:
 
     It stands for one problem, and one more for each of its gradient ops: conv2d has two, conv2d_transpose
     none. Shapes have the channels last, filters the op's own layout; with ``data_format="NCHW"`` the arrays
-    are remade with the channels first, in their memory too. ``marks`` are the tags that do not follow from
-    the rest.
+    are remade with the channels first, in their memory too; "" is for "NHWC", and "NWC" and "NDHWC" over one
+    axis and three. ``marks`` are the tags that do not follow from the rest.
     """
 
     name: str
@@ -55,11 +55,14 @@ class Case:
     strides: Any = 1
     padding: Any = "VALID"
     dilations: Any = 1
-    data_format: str = "NHWC"
+    data_format: str = ""
     output_shape: tuple[int, ...] | None = None
     output_padding: Any = None
     bias: bool = False
     marks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data_format", self.data_format or layout_of("input", len(self.input) - 2))
 
     @property
     def geometry(self) -> ConvGeometry:

@@ -32,7 +32,15 @@ from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, br
 from ..support.progress import during
 from .cases import Case, find_cases
 from .diagnosing import at_most
-from .diffing import SUMS_OF_PRODUCTS, Truth, check_cases, holds, locked, tolerance_of
+from .diffing import (
+    SUMS_OF_PRODUCTS,
+    Truth,
+    check_cases,
+    exact_result,
+    holds,
+    locked,
+    tolerance_of,
+)
 from .failures import Tolerance
 from .flushing import judging
 from .places import cells_in_words
@@ -290,8 +298,9 @@ class _Check:
 
     def concerns(self, call: Call) -> bool:
         """Whether the check says anything of a call."""
-        if call.kind.sums_images and self.run is plain and self.activation and self.change is None:
-            return False  # a filter gradient has neither bias nor activation
+        ends = self.run is plain and self.activation and self.change is None
+        if call.kind.sums_images and (ends or self.run is _after_its_bytes):
+            return False  # a filter gradient has neither bias nor activation, and no filters
         if self.change is _with_nan_weight and any(
             max(axis.pad_before, axis.pad_after) > 0
             or (call.kind.scatters and (axis.filter_size, axis.in_size) != (1, axis.out_size))
@@ -310,7 +319,8 @@ class _Check:
             channels = call.backend_shape[-1]
             call = replace(call, bias=(np.arange(channels) % 5 - 2).astype(call.first.dtype))
         call = locked(call if self.change is None else self.change(call))
-        want = dispatch.run_canonical(call, "reference", activation=activation)
+        want = exact_result(call, self.data)
+        want = np.maximum(want, 0) if activation else want
         return Truth(call, want, tolerance=tolerance, activation=activation)
 
     def rows(
@@ -567,7 +577,7 @@ def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any
             if (  # as it has to be where another array is 0
                 before.tobytes() == result.tobytes()
                 and np.isfinite(result.astype(np.float64)).any()
-                and len({dispatch.run_canonical(each, "reference").tobytes() for each in (was, now)}) > 1
+                and len({exact_result(each, "integers").tobytes() for each in (was, now)}) > 1
             ):
                 raise ContractError(
                     f"the result is that of the {name} that was at this address before{words}"
@@ -596,6 +606,22 @@ def _after_nan(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     with suppress(Refused, ArgumentError):  # a kernel or an algorithm may not take as many channels
         wider = replace(call, first=first, second=second, bias=bias, geometry=larger)
         dispatch.run_canonical(wider, module, **options)
+    return dispatch.run_canonical(call, module, **options)
+
+
+def _after_its_bytes(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Run a call after one whose filters have the same bytes, and in and out channels exchanged."""
+    g, letters = call.geometry, layout_of("filters", call.geometry.rank)
+    turned = replace(g, in_channels=g.out_channels, out_channels=g.in_channels)
+    theirs = getattr(module, "FILTERS", letters) + letters  # in whose memory the bytes are the same
+    order = sorted(range(len(letters)), key=lambda axis: theirs.index(letters[axis]))
+    filters = call.second.transpose(order).reshape([turned.filters_shape[axis] for axis in order])
+    first = np.resize(call.first, turned.shape_of(call.kind.first))
+    other = replace(
+        call, first=first, second=filters.transpose(np.argsort(order)), bias=None, geometry=turned
+    )
+    with suppress(Refused, ArgumentError):  # a kernel or an algorithm may not take these
+        dispatch.run_canonical(other, module, **options)
     return dispatch.run_canonical(call, module, **options)
 
 
@@ -672,6 +698,7 @@ WAYS: dict[str, _Check] = {
         _Check("a new array", _several),
         _Check("new numbers at an old address", partial(_new_numbers, packed), cases=_NAMES),
         _Check("new numbers at an old address, strided", partial(_new_numbers, every_second_channel)),
+        _Check("after filters of the same bytes", _after_its_bytes, cases=_NAMES),
         _Check("subnormal numbers", plain, bias=False, change=_subnormal, data="tiny"),
         _Check("huge numbers", plain, bias=False, change=_huge, data="huge"),
         _Check("NaN, bias and relu", plain, "relu", True, _with_nan, data="nonfinite"),

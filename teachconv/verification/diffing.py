@@ -21,7 +21,8 @@ import numpy as np
 from ..backends import BOUNDS, HALF_SUMS, WINOGRADS, Algorithm, pieces_needs, ranks_of, winograd_needs
 from ..core.arguments import axis_order, real
 from ..core.calls import Call
-from ..core.dtypes import accumulator, float_format, is_integer
+from ..core.dtypes import accumulator, float_format, is_integer, to_dtype
+from ..core.geometry import ConvGeometry
 from ..core.kinds import KINDS, Kind
 from ..data.seeded import EXACT
 from ..inspection.explaining import Explanation, explain
@@ -274,22 +275,27 @@ _case_results: dict[tuple[str, int, str, str], np.ndarray] = {}
 
 
 def _case_result(case: Case, number: int, call: Call, data: str) -> np.ndarray:
-    """Return the exact result of a problem, rounded once: the reference's, kept for those of the case table.
-
-    Whole numbers are summed in float64 without an error, too, and a thousand times as fast.
-    """
+    """Return the exact result of a problem, rounded once, kept for those of the case table."""
     key = repr(case), number, call.first.dtype.name, data
     if key in _case_results:
         return _case_results[key]
     in_table = any(case is one for one in CASES)
-    if not in_table and data in EXACT and call.geometry.macs > _WHOLE:
-        with np.errstate(over="ignore"):
-            return float64_result(call).astype(call.first.dtype)
-    result = dispatch.run_canonical(call, "reference")
+    result = dispatch.run_canonical(call, "reference") if in_table else exact_result(call, data)
     if in_table:
         _case_results[key] = result
         result.setflags(write=False)
     return result
+
+
+def exact_result(call: Call, data: str) -> np.ndarray:
+    """Return the exact result of a call, rounded once: the reference's.
+
+    Whole numbers are summed in float64 without an error, too, and a thousand times as fast.
+    """
+    if data not in EXACT or call.geometry.macs <= _WHOLE:
+        return dispatch.run_canonical(call, "reference")
+    with np.errstate(over="ignore"):
+        return float64_result(call).astype(call.first.dtype)
 
 
 class Truth:
@@ -505,25 +511,28 @@ def check_error(error: str, call: Call) -> None:
         raise ArgumentError(
             f"error must be one of {', '.join(BOUNDS)}; got {brief(error)}{suggestion(error, BOUNDS)}"
         )
-    if needs := _needs(error, call):
+    if needs := _needs(error, call.kind, call.geometry, call.first.dtype.name):
         raise ArgumentError(f"error {brief(error)} needs {needs}")
 
 
-def _needs(error: str, call: Call) -> str:
+def _needs(error: str, kind: Kind, geometry: ConvGeometry, dtype: str) -> str:
     """What a bound needs that a call does not have, or ""."""
-    dtype = call.first.dtype
-    if is_integer(dtype):
+    if is_integer(to_dtype(dtype)):
         return ""
     if error in WINOGRADS:
         pieces = error in ("winograd", "winograd4_balanced")
-        return (pieces_needs if pieces else winograd_needs)(call.kind, call.geometry)
-    has = dtype.name == HALF_SUMS.get(error, dtype.name)
-    return "" if has else f"data of {HALF_SUMS[error]}; got {dtype.name}"
+        return (pieces_needs if pieces else winograd_needs)(kind, geometry)
+    return "" if dtype == HALF_SUMS.get(error, dtype) else f"data of {HALF_SUMS[error]}; got {dtype}"
+
+
+def judges(error: str, kind: Kind, geometry: ConvGeometry, dtype: str) -> bool:
+    """Return whether a bound is known and holds for calls of a function, and may judge them."""
+    return is_one_of(error, BOUNDS) and not _needs(error, kind, geometry, dtype)
 
 
 def holds(error: str, call: Call) -> bool:
     """Return whether a bound is known and holds for a call, and may judge it."""
-    return is_one_of(error, BOUNDS) and not _needs(error, call)
+    return judges(error, call.kind, call.geometry, call.first.dtype.name)
 
 
 def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:

@@ -181,6 +181,8 @@ def _runs(found: np.ndarray) -> list[tuple[int, int]]:
 def patterns(case: Failure) -> Iterator[str]:
     """Say what the wrong cells have in common."""
     got, want, bad = case.got, case.want, case.bad
+    if (got == got.flat[0]).all():
+        return  # one number, such as 0, is alike in every place
     error = got.astype(np.float64) - want.astype(np.float64)
     limits = np.broadcast_to(2 * np.maximum(case.bound, case.tolerance.of(want)), got.shape)
     for axis, noun in enumerate(axis_nouns(case.call)):

@@ -120,6 +120,7 @@ SIZES: dict[str, Callable[[ConvGeometry], int]] = {
     "size": lambda g: max(axis.in_size for axis in g.axes),
     "in_channels": lambda g: g.in_channels // g.groups,
     "out_channels": lambda g: g.out_channels // g.groups,
+    "channel groups": lambda g: g.groups,
     "filter": lambda g: max(axis.filter_size for axis in g.axes),
     "stride": lambda g: max(g.strides),
     "dilation": lambda g: max(g.dilations),
@@ -488,8 +489,8 @@ def elsewhere(
         sent = pickle.dumps(module.__name__ if isinstance(module, ModuleType) else module)
     except Exception as error:
         raise ArgumentError(
-            "isolate=True needs a function that another process can import: define it with def at the "
-            f"top of a module; {plain(error)}"
+            "isolate=True needs a function that another process can import, and so must be each function in "
+            f"refuses: define them with def at the top of a module; {plain(error)}"
         ) from None
     # bytes do not count: they may be the text of a program
     of_main = any(isinstance(word, str) and "__main__" in word for _, word, _ in genops(sent))
@@ -506,24 +507,30 @@ def elsewhere(
         def send(side: str | None) -> tuple[dict[str, Any], bytes]:
             return program.ask({}, pickle.dumps((name, args, options, strides, side)), range(most + 1))
 
+        def crashes(side: str | None) -> bool:
+            try:
+                send(side)
+            except ContractError as error:
+                return str(error).startswith("crashed")
+            return False
+
         try:
             said, data = send(side)
         except ContractError as error:
             if not str(error).startswith("crashed"):
                 raise
-            send(None)  # raises where it crashes, too
-            try:
-                send(f"{side}?")
-            except ContractError as open_too:
-                note = "where arrays begin at other addresses than multiples of 16, and not at those"
-                raise ContractError(f"{open_too}, {note}") from None
+            if crashes(None):
+                raise
             # far behind a small array may be where a page before it ends
-            other = SIDES[1 - SIDES.index(side)]
-            try:
-                send(other)
-            except ContractError as second:
-                side = " or ".join((side, other)) if str(second).startswith("crashed") else side
-            note = f"read or wrote outside its arrays: where there is no memory {side} them, it {error}"
+            other, note = SIDES[1 - SIDES.index(side)], f"{error}, not every time"
+            fenced = " or ".join(one for one in (side, other) if crashes(one))
+            moved = [crashes(place) for place in (f"{side}?", None, f"{side}?")]
+            if not moved[0] and side in fenced:
+                where = f"where there is no memory {fenced} them"
+                note = f"read or wrote outside its arrays: {where}, it {error}"
+            elif moved == [True, False, True]:
+                where = "where arrays begin at other addresses than multiples of 16, and not at those"
+                note = f"{error}, {where}"
             raise ContractError(note) from None
         try:
             shape, dtype = said["shape"], np.dtype(str(said["dtype"]))

@@ -18,6 +18,9 @@ from helpers import mostly_slow
 import teachconv as tc
 from teachconv import testing as T
 from teachconv.backends import numpy_backend
+from teachconv.core.kinds import FORWARD
+from teachconv.running import dispatch
+from teachconv.testing.checking import Checked
 from teachconv.verification import contract
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -223,6 +226,11 @@ def test_an_out_parameter_is_written_to():
             lambda x, w: None,
             {"isolate": True},
             "isolate=True needs a function that another process can import",
+        ),
+        (
+            foreign.right,
+            {"isolate": True, "refuses": lambda g: ""},
+            "so must be each function in refuses",
         ),
     ],
 )
@@ -506,6 +514,40 @@ def test_an_aligned_load_elsewhere_in_an_array_is_no_read_outside():
     }
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages")
+def test_a_crash_that_does_not_come_again_is_not_laid_to_where_arrays_lie(tmp_path, monkeypatch):
+    monkeypatch.setenv("CRASHES_ONCE", str(tmp_path / "once"))
+    (tmp_path / "once").touch()
+    kernel = T.kernel(foreign.crashes_once, x="CHW", w="OIHW", isolate=True)
+    [row] = T.check(kernel, T.Case("mine", "conv2d", (1, 4, 4, 1), (3, 3, 1, 1)), kinds="conv2d").rows
+    assert row.note == "crashed: SIGSEGV, not every time"
+
+
+@pytest.mark.parametrize("op", ["conv1d", "conv3d", "convolution"])
+def test_the_data_format_of_a_case_is_one_of_its_axes(op):
+    sizes = (5, 6, 7)[: 1 if op == "conv1d" else 3]
+    case = T.Case("mine", op, (1, *sizes, 2), (*(2 for _ in sizes), 2, 3))
+    assert T.check("numpy", case, kinds="conv2d").passed
+    line = str(Checked(case, FORWARD, "float32", "integers"))
+    assert "data_format" not in line
+    assert eval(line.partition("kernel, ")[2].partition(', "float32"')[0], {"T": T}) == case
+
+
+def test_whole_numbers_are_not_summed_in_python_for_every_change(monkeypatch):
+    """Of filters of zeros each result is that of before, as it has to be; 28 exact sums of 200,000 cells took 40 s."""
+    asked, run = [], dispatch.run_canonical
+
+    def counted(call, module, *rest, **options):
+        asked.append(module)
+        return run(call, module, *rest, **options)
+
+    monkeypatch.setattr(dispatch, "run_canonical", counted)
+    kernel = T.kernel(lambda x, w, geometry: np.zeros(geometry.output_shape, x.dtype))
+    case = T.Case("mine", "conv2d", (1, 70, 70, 1), (1, 1, 1, 1))
+    assert not T.check(kernel, case, kinds="conv2d", way="new numbers at an old address").passed
+    assert "reference" not in asked
+
+
 # ---------------------------------------------------------------------------------------------
 # An array to write to
 # ---------------------------------------------------------------------------------------------
@@ -748,13 +790,13 @@ def test_the_first_line_says_how_far_it_went_and_what_was_not_looked_for(options
     ]
     for report in reports:
         assert re.search(
-            r"; at most batch [\d,]+, size [\d,]+, in_channels [\d,]+, out_channels [\d,]+, filter [\d,]+, stride \d+, dilation \d+, elements [\d,]+;",
+            r"; at most batch [\d,]+, size [\d,]+, in_channels [\d,]+, out_channels [\d,]+, channel groups [\d,]+, filter [\d,]+, stride \d+, dilation \d+, elements [\d,]+;",
             report.summary,
         )
         seen = "; reads outside arrays: not looked for (isolate=True does)" in report.summary
         assert seen == ("isolate" not in options)
     assert (
-        "; at most batch 2, size 7, in_channels 3, out_channels 5, filter 3, stride 2, dilation 1, elements 200;"
+        "; at most batch 2, size 7, in_channels 5, out_channels 5, channel groups 1, filter 3, stride 2, dilation 1, elements 200;"
         in reports[0].summary
     )
     # nobody can tell from a function's text: it may call a helper that takes the address

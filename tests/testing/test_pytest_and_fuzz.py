@@ -169,7 +169,7 @@ def beyond_32_outputs(y, x, w, *rest):
 
 def last_of_odd_cols(y, x, w, *rest):
     if y.shape[2] % 8 == 1 and y.shape[2] > 8:
-        y[:, :, -1] = 0
+        y[:, :, -1] += 1  # also where it is 0
     return y
 
 
@@ -197,7 +197,7 @@ def deep_sums(y, x, *rest):
 
 
 def pads_after(y, x, w, strides, pads, *rest):
-    return y * 2 if pads[1][1] == 5 else y
+    return y + 1 if pads[1][1] == 5 else y  # also where it is 0
 
 
 @pytest.mark.parametrize(
@@ -424,18 +424,28 @@ def test_the_command_line_fuzzes_a_function(tmp_path, monkeypatch, capsys):
     assert "no_such_module" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_name_of_the_call_that_was_found_is_kept(clock, seed):
+def one_call(monkeypatch, sizes=(9, 9), taps=(3, 3), strides=(1, 1), dilations=(1, 1), **numbers):
+    """Let the fuzzer draw one call alone, whatever the seed."""
+    axes = zip(sizes, taps, strides, dilations, strict=True)
+    words = "size", "taps", "stride", "dilation"
+    drawn = dict.fromkeys(("images", "groups", "depth", "outs"), 1) | {"bias": 0, "transposed": 0} | numbers
+    for axis, of_axis in enumerate(axes):
+        drawn |= {f"{word}{axis}": number for word, number in zip(words, of_axis, strict=True)}
+        drawn |= {f"{word}{axis}": 0 for word in ("before", "after", "extra")}
+    monkeypatch.setattr(fuzzing, "_calls", lambda *rest: iter([fuzzing._Drawn(drawn, "float32")]))
+    monkeypatch.setattr(fuzzing, "_LIES", [None])
+
+
+def test_the_name_of_the_call_that_was_found_is_kept(clock, monkeypatch):
     """Made small, a stride for the wrong axis is a call of one cell, which other mistakes fit as well."""
 
     def stride_of_rows(conv2d, x, w, geometry, options):
         columns = replace(geometry.cols, stride=geometry.rows.stride)
         return conv2d(x, w, replace(geometry, axes=(geometry.rows, columns)), **options)
 
-    [row, *_] = T.fuzz(
-        backend_that(stride_of_rows), seconds=30, seed=seed, dtypes="float32", kinds="conv2d"
-    ).failed
-    assert "one_stride" in f"{row.diagnosis} {row.note}"
+    one_call(monkeypatch, strides=(2, 1), depth=2, outs=3)
+    [row, *_] = T.fuzz(backend_that(stride_of_rows), dtypes="float32", kinds="conv2d").failed
+    assert "a larger call: one_stride" in row.note
 
 
 # ---------------------------------------------------------------------------------------------
@@ -659,6 +669,52 @@ def test_a_name_of_the_small_call_alone_is_not_told(of_small, clock, monkeypatch
     [row] = T.fuzz(planted(beyond_32_outputs), seconds=30, seed=2, kinds="conv2d").failed
     assert "small" not in f"{row.diagnosis} {row.note}"
     assert "large: equal for no reason" in f"{row.diagnosis} {row.note}"
+
+
+def test_a_name_must_explain_other_numbers_too(clock, monkeypatch):
+    names = {}
+
+    def diagnose(case, thorough=False):
+        name = names.setdefault(case.call.first.tobytes(), f"by_chance_{len(names)}")
+        return Found(Diagnosis(name, "equal for no reason"))
+
+    monkeypatch.setattr(diffing, "diagnose", diagnose)
+    one_call(monkeypatch, outs=33)
+    [row] = T.fuzz(planted(beyond_32_outputs), kinds="conv2d").failed
+    assert len(names) > 1
+    assert "by_chance" not in f"{row.diagnosis} {row.note}"
+
+
+def test_nan_is_no_sign_of_another_dilation(clock, monkeypatch):
+    """A tap that is moved away from NaN explains a result without NaN as well."""
+    monkeypatch.setattr(
+        diffing, "diagnose", lambda case, thorough=False: Found(Diagnosis("dilation", "equal"))
+    )
+    one_call(monkeypatch)
+    monkeypatch.setattr(fuzzing, "_LIES", ["NaN, bias and relu"])
+    monkeypatch.setattr(fuzzing, "_FIRST", 0)
+
+    def loses_nan(x, w, strides, pads, dilations, groups, bias):
+        return tc.conv2d(np.nan_to_num(x), w, strides, pads, dilations=dilations, bias=bias)
+
+    [row] = T.fuzz(T.kernel(loses_nan), kinds="conv2d").failed
+    assert "dilation:" not in f"{row.diagnosis} {row.note}"
+
+
+def test_a_fault_of_other_memory_strides_says_so(clock):
+    """Made small, an array of one row, column and channel may have other strides than its sizes say."""
+
+    def rows_from_sizes(x, w, strides, pads, dilations, groups):
+        if len(x) == 1:
+            steps = (x.strides[0], x.strides[1], x.strides[3] * x.shape[3], x.strides[3])
+            x = np.lib.stride_tricks.as_strided(x, x.shape, steps)
+        return tc.dialects.torch.conv2d(
+            np.pad(x, ((0, 0), (0, 0), *pads)), w, None, strides, 0, dilations, groups
+        )
+
+    [row] = T.fuzz(T.kernel(rows_from_sizes, x="NCHW", w="OIHW"), seconds=10, seed=0, kinds="conv2d").failed
+    assert "not where its arrays are contiguous" in row.note
+    assert re.search(r"way='[^']+'", row.note)
 
 
 def test_what_is_nearest_to_the_small_call_alone_is_not_told(clock, monkeypatch):
@@ -1329,6 +1385,43 @@ def skips_zeros(x, w, geometry):
     return np.where(np.isnan(y), by_numpy(x, np.nan_to_num(w), geometry), y) if (x == 0).any() else y
 
 
+def last_of_pieces(pixels_of_all):
+    """A kernel that takes 64 pixels at a time, or 256 of all images, and forgets 1 to 3 that are left."""
+
+    def kernel(x, w, geometry):
+        y = by_numpy(x, w, geometry).copy()
+        piece = 256 if pixels_of_all else 64
+        cells = y.reshape(-1, y.shape[3]) if pixels_of_all else y.reshape(len(y), -1, y.shape[3])
+        pixels = cells.shape[-2]
+        if pixels > piece and 0 < pixels % piece < 4 and w.shape[3] > 1:
+            cells[..., -1, :] = 0
+        return y
+
+    return kernel
+
+
+def last_of_many_groups(x, w, geometry):
+    y = by_numpy(x, w, geometry).copy()
+    if geometry.groups > 512 and geometry.groups % 32 == 16 and y.shape[1] > 2:
+        y[:, -1, :, -16:] = 0
+    return y
+
+
+def keeps_bytes_of_3x3():
+    """Transformed filters are kept by their bytes, which in memory lie as OIHW."""
+    kept = {}
+
+    def kernel(x, w, pads):
+        if w.shape[2:] != (3, 3):
+            raise NotImplementedError("3x3 alone")
+        ours = kept.setdefault((zlib.crc32(w.tobytes()), w.dtype, w.size), w.copy()).transpose(2, 3, 1, 0)
+        if ours.shape[2] != x.shape[3]:
+            ours = ours.reshape(3, 3, x.shape[3], -1)
+        return tc.conv2d(x, ours, 1, pads)
+
+    return kernel
+
+
 @pytest.mark.parametrize("seed", mostly_slow([0, 1, 2], 0))
 @pytest.mark.parametrize(
     ("kernel", "options"),
@@ -1345,10 +1438,15 @@ def skips_zeros(x, w, geometry):
         (a_bias_of_nan_is_none, {}),
         (no_images_give_the_size_of_the_input, {}),
         (skips_zeros, {}),
+        (last_of_pieces(False), {}),
+        (last_of_pieces(True), {}),
+        (last_of_many_groups, {}),
+        (keeps_bytes_of_3x3(), {"w": "OIHW"}),
     ],
 )
 def test_what_no_call_of_the_first_kits_asked_is_found(kernel, options, seed, only_found):
-    made = T.kernel(kernel, **options, refuses=lambda g: "two axes alone" * (g.rank != 2))
+    refuses = NotImplementedError, lambda g: "two axes alone" * (g.rank != 2)
+    made = T.kernel(kernel, **options, refuses=refuses)
     failed = T.fuzz(made, seconds=5, seed=seed, kinds="conv2d").failed  # 500 calls
     assert failed
     assert not any("raised" in row.note for row in failed), failed
@@ -1384,6 +1482,16 @@ def test_a_call_on_nothing_is_made_and_judged(shape):
     assert note_of(lambda x, w, geometry: np.zeros(geometry.output_shape, x.dtype))[0]
     assert note_of(lambda x, w, geometry: np.zeros((2, *geometry.output_shape[1:]), x.dtype))[0] is False
     assert note_of(lambda x, w, geometry: np.zeros(geometry.output_shape))[0] is False
+
+
+def test_no_call_is_made_that_the_bound_of_a_kernel_does_not_judge(clock):
+    def of_3x3(x, w, pads):
+        return tc.conv2d(x, w, 1, pads, algorithm="winograd2")
+
+    report = T.fuzz(T.kernel(of_3x3, error="winograd2"), seconds=1, seed=0, data="integers", kinds="conv2d")
+    assert report.passed
+    assert sum(row.compared for row in report.rows) > 20
+    assert not any("its bound" in row.note for row in report.rows)
 
 
 @pytest.mark.parametrize(("error", "seconds"), [("direct", 5), ("winograd2", 0.1), ("winograd2", 0.02)])

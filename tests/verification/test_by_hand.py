@@ -1,5 +1,7 @@
 """Mistakes of hand-written loops and of converters are named, right arrays pass, and others get no name."""
 
+import re
+
 import by_hand
 import numpy as np
 import pytest
@@ -60,6 +62,14 @@ def test_what_the_wrong_cells_have_in_common_is_said(words, got):
     row = tc.diff(tc.conv2d, X, W, 1, "SAME", backends=[], against=got).rows[0]
     assert row.diagnosis is None
     assert words in row.note
+
+
+def test_one_number_everywhere_has_no_pattern():
+    """Zeros are those that were moved by any number of channels, too, where small numbers count as zeros."""
+    x = X * np.float32(1e-40)
+    row = tc.diff(tc.conv2d, x, W, 1, "SAME", backends=[], against=np.zeros_like(Y)).rows[0]
+    assert row.passed is False
+    assert not re.search("the error is the same|moved by", row.note)
 
 
 def test_one_cell_cannot_tell():
