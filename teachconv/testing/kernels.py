@@ -174,7 +174,7 @@ def kernel(
     ...     return np.einsum("crsij,ocij->ors", windows[:, ::stride, ::stride], w)
     >>> mine = T.kernel(correlate, x="CHW", w="OIHW")
     >>> print(tc.check_backend(mine, tags="hand", data="integers", kinds="conv2d").summary.partition(" (")[0])
-    4 pass, 10 not run
+    4 pass, 11 not run
     """
     if hasattr(function, "ALGORITHMS"):
         return isolated(function, seconds, nbytes) if isolate else function
