@@ -237,19 +237,22 @@ class Known:
     taken: list[Any] = field(default_factory=list)  # calls
 
     def rare(self, found: np.ndarray, chance: float) -> Any:
-        """Whether each call has a class that was refused and never taken; chance allows a few of these."""
-        often = np.maximum(self.refused[found].max(axis=-1), 0) * (self.refused < 0).any()
-        return chance * often**2 > _SEVERAL  # many are drawn to find one
+        """Whether each call has suspects, classes that were refused and never taken; chance allows a few of one."""
+        often = self.refused[found]
+        suspected = np.where(often >= _SEVERAL, often, 0).sum(axis=-1) * (self.refused < 0).any()
+        return chance * suspected**2 > _SEVERAL  # many are drawn to find one
 
     def new(self, found: np.ndarray) -> np.ndarray:
         """Return how much is new in each call, by its classes."""
         return self.worth[_cells(found)].sum(axis=-1)
 
     def learn(self, found: np.ndarray, took: bool) -> None:
-        """Note the classes of a call that was taken, or refused; the reason is one that often was, if any."""
-        blamed = found[self.refused[found] >= _SEVERAL] if not took else found
-        blamed = blamed if blamed.size else found
-        self.refused[blamed] = -np.inf if took else self.refused[blamed] + 1
+        """Note the classes of a call that was taken, or refused: of several suspects, any may be the reason."""
+        suspects = found[self.refused[found] >= _SEVERAL]
+        if took:
+            self.refused[found] = -np.inf
+        elif suspects.size < 2:
+            self.refused[suspects if suspects.size else found] += 1
         self.worth[_cells(found)] /= 4 if took else 1
 
     def pairs(self, ranks: Iterable[int], dtypes: list[str], most: int, fixed: Numbers) -> tuple[int, int]:
