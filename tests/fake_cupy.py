@@ -81,18 +81,19 @@ class Array:
 class Device:
     """One of two devices; ``with Device(1):`` makes it the current one."""
 
-    current = 0
+    current, _before = 0, []  # an array's device may be entered twice
     compute_capability = "90"
 
     def __init__(self, id=None):
         self.id = Device.current if id is None else id
 
     def __enter__(self):
-        self._before, Device.current = Device.current, self.id
+        self._before.append(Device.current)
+        Device.current = self.id
         return self
 
     def __exit__(self, *error):
-        Device.current = self._before
+        Device.current = self._before.pop()
 
     def synchronize(self):
         pass  # the stand-in has computed when a launch returns

@@ -44,11 +44,9 @@ def test_each_query_wants_pages_that_are_there():
     assert len(found) >= 50
     for words, pages in found:
         for page in pages:
-            name = page.removeprefix("learn/")
-            folder = "notebooks" if page.startswith("learn/") else "docs"
-            endings = "md", "ipynb", "py"  # a .py writes a page
-            files = [Path(__file__).parents[1] / folder / f"{name}.{ending}" for ending in endings]
-            assert any(file.is_file() for file in files), (words, page)
+            notebook = f"notebooks/{page.removeprefix('learn/')}.ipynb"
+            files = f"docs/{page}.md", f"docs/{page}.py", notebook  # a .py writes a page
+            assert any((Path(__file__).parents[1] / file).is_file() for file in files), (words, page)
 
 
 @pytest.mark.parametrize(("typed", "op"), NAMES)

@@ -348,7 +348,7 @@ class _Function(ast.NodeVisitor):
             head = head.replace("function", "function*")
         given = {arg.arg for arg in ast.walk(args) if isinstance(arg, ast.arg)}
         block = self._block(node.body, self._declare(given, inner, node.body))
-        if self.writer.to_read:  # TypeScript takes a parameter for a mistake if nothing reads it and it has no underscore
+        if self.writer.to_read:  # TypeScript refuses a parameter that nothing reads without an underscore
             words = [word if re.search(rf"\b{word.split()[0]}\b", block) else f"_{word}" for word in words]
         return f"{_listed(f'{head}(', words, ')')} {block}"
 

@@ -237,7 +237,7 @@ class Known:
     taken: list[Any] = field(default_factory=list)  # calls
 
     def rare(self, found: np.ndarray, chance: float) -> Any:
-        """Whether each call has suspects, classes that were refused and never taken; chance allows a few of one."""
+        """Whether each call has suspects, classes that were refused and never taken; chance allows a few."""
         often = self.refused[found]
         suspected = np.where(often >= _SEVERAL, often, 0).sum(axis=-1) * (self.refused < 0).any()
         return chance * suspected**2 > _SEVERAL  # many are drawn to find one
@@ -247,7 +247,7 @@ class Known:
         return self.worth[_cells(found)].sum(axis=-1)
 
     def learn(self, found: np.ndarray, took: bool) -> None:
-        """Note the classes of a call that was taken, or refused: of several suspects, any may be the reason."""
+        """Note the classes of a call that was taken, or refused: any of several suspects may be why."""
         suspects = found[self.refused[found] >= _SEVERAL]
         if took:
             self.refused[found] = -np.inf

@@ -211,7 +211,7 @@ DIALECTS = {
     | dict.fromkeys(("scale", "B", "input_mean", "input_var"), TWO),
     "jax": {"lhs": NCHW, "rhs": OIHW, "window_strides": (1, 1), "strides": (1, 1), "padding": "VALID"}
     | {"operand": X, "init_value": 0, "computation": "max", "window_dimensions": (1, 2, 2, 1)}
-    | {"array": X, "pad_width": 1},
+    | {"array": X, "pad_width": 1, "image": X, "shape": X.shape, "method": "linear"},
     "keras": {"inputs": X, "kernel": W, "pool_size": 2, "x": X, "pad_width": 1}
     | {"mean": TWO, "variance": TWO, "axis": -1, "images": X, "size": (3, 2)},
 }

@@ -86,8 +86,7 @@ class Executable:
         """
         recorder = None if run_metadata is None else StepStatsCollector()
         try:
-            with reused_memory():
-                values = self.run_inside(context, recorder, seed)
+            values = self.run_inside(context, recorder, seed)
         finally:
             if run_metadata is not None and recorder is not None:
                 run_metadata.fill(self, recorder)
@@ -99,7 +98,8 @@ class Executable:
     ) -> list[object]:
         """Run as a part of another run, which records it."""
         context.recorder = recorder
-        return self.executor.run(context, recorder, seed)
+        with reused_memory():
+            return self.executor.run(context, recorder, seed)
 
 
 class GraphExecutionState:

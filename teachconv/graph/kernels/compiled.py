@@ -1,18 +1,21 @@
 """What the compiled module does for a graph whichever backend convolves: a run's memory, and two gradients.
 
-Beside each is NumPy's way, with the same bits: it is used if the module is not compiled.
+Beside each is NumPy's way, with the same bits: it is used until a convolution has loaded the module.
 """
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ...backends.cython_backend import _kernels
 from ...backends.planes import ONE_ROW
 from ...core.geometry import ConvGeometry
+
+_KERNELS = "teachconv._kernels"
 
 
 def reused_memory() -> AbstractContextManager[None]:
@@ -21,7 +24,8 @@ def reused_memory() -> AbstractContextManager[None]:
     The C library would give it back to the system, and a page fault for each of its pages would follow. An
     array owns its memory until it is freed itself, so that the caller may keep what is computed here.
     """
-    return nullcontext() if _kernels is None else _kernels.ReusedMemory()
+    kernels: Any = sys.modules.get(_KERNELS)
+    return nullcontext() if kernels is None else kernels.ReusedMemory()
 
 
 def relu_gradient(gradients: np.ndarray, features: np.ndarray) -> np.ndarray | None:
@@ -29,7 +33,7 @@ def relu_gradient(gradients: np.ndarray, features: np.ndarray) -> np.ndarray | N
     if gradients.shape != features.shape or not _loops_take(gradients, features):
         return None
     result = np.empty_like(gradients)
-    _kernels.relu_gradient(gradients.reshape(-1), features.reshape(-1), result.reshape(-1))
+    sys.modules[_KERNELS].relu_gradient(gradients.reshape(-1), features.reshape(-1), result.reshape(-1))
     return result
 
 
@@ -44,17 +48,18 @@ def max_pool_gradient(x: np.ndarray, dy: np.ndarray, geometry: ConvGeometry) -> 
     """
     if not _loops_take(x, dy) or geometry.rank != 2:
         return None
-    problem = _kernels.Problem(*replace(geometry, axes=(ONE_ROW, *geometry.axes), data_format="").integers)
+    kernels: Any = sys.modules[_KERNELS]
+    problem = kernels.Problem(*replace(geometry, axes=(ONE_ROW, *geometry.axes), data_format="").integers)
     result = np.zeros_like(x)
-    _kernels.max_pool_gradient(problem, x.reshape(-1), dy.reshape(-1), result.reshape(-1))
+    kernels.max_pool_gradient(problem, x.reshape(-1), dy.reshape(-1), result.reshape(-1))
     return result
 
 
 def _loops_take(first: np.ndarray, second: np.ndarray) -> bool:
-    """Return whether two arrays are floats of one type, not empty, in C order, and the module is compiled."""
+    """Return whether two arrays are floats of one type, not empty, in C order, and the module is loaded."""
     plain = type(first) is type(second) is np.ndarray and first.dtype == second.dtype
     return (
-        _kernels is not None
+        _KERNELS in sys.modules
         and plain
         and first.dtype in (np.float32, np.float64)
         and first.size * second.size > 0
