@@ -494,12 +494,12 @@ class _Adapter:
         """Return a result, if nobody changed those before; one that lies in what was given is copied."""
         for ago, (before, was) in enumerate(self.kept, 1):
             which = "last result" if ago == 1 else f"result of {ago} calls before"
+            fault = f"overwrote its {which}, which its caller has" if checksum(before) != was else ""
             if np.may_share_memory(result, before):
+                fault = f"returned the memory of its {which}, which another call changes"
+            if fault:
                 self.kept.clear()
-                raise ContractError(f"returned the memory of its {which}, which another call changes", result)
-            if checksum(before) != was:
-                self.kept.clear()
-                raise ContractError(f"overwrote its {which}, which its caller has", result)
+                raise ContractError(fault, self._from_theirs(self.kind.result, result))
         arrays = [value for value in given if isinstance(value, np.ndarray)]
         return result.copy() if any(np.may_share_memory(result, each) for each in arrays) else result
 

@@ -288,6 +288,23 @@ def test_misbehaviour_is_a_failed_row_with_a_sentence(function, note, isolate, c
     assert " pass " not in str(raised.value)
 
 
+def test_a_result_in_memory_of_an_earlier_one_is_not_named_as_a_layout():
+    """It was judged in the kernel's layout, where the right numbers look transposed."""
+    results = {}
+
+    def keeps_one(x, w):  # NCHW
+        y = np.einsum("nchw,ocij->nohw", x, w)
+        result = results.setdefault((y.shape, y.dtype), y)
+        result[...] = y
+        return result
+
+    case = T.Case("1x1", "conv2d", (3, 5, 5, 8), (1, 1, 8, 10))
+    checked = T.check(T.kernel(keeps_one, x="NCHW", w="OIHW"), case)
+    assert [(row.diagnosis, row.note) for row in checked.failed] == [
+        (None, "returned the memory of its last result, which another call changes")
+    ]
+
+
 @pytest.mark.parametrize("isolate", [False, True])
 def test_a_print_at_the_first_call_fails_no_row(isolate, capsys, monkeypatch):
     monkeypatch.setattr(foreign, "_COMPILED", [])
