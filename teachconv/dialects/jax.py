@@ -670,7 +670,10 @@ def _resize(image: Shape, shape: Any, method: Any, antialias: Any, **_: Any) -> 
     word = method.name.lower() if isinstance(method, Enum) else method
     check_defined(word, "method", "linear", "bilinear", "trilinear", "triangle", "nearest")
     rank, is_nearest = len(image), word == "nearest"
-    new = normalize_shape(shape, "shape", rank=rank - 2)
+    try:
+        new = normalize_shape(shape, "shape", rank=rank - 2)
+    except ArgumentError as error:
+        raise ArgumentError(f"{error}, for image {brief(list(image))}") from None
     sizes = {axis: new[axis] for axis in range(rank) if new[axis] != image[axis]}
     if truth(antialias, "antialias") and not is_nearest and any(n < image[axis] for axis, n in sizes.items()):
         raise ArgumentError(
