@@ -161,7 +161,7 @@ def pad(c, framework, function):
     def side(size):
         return c.int(low, 5) if c.maybe(0.05) else min(c.int(low, 3), max(size - 1, 0))
 
-    sides = [[side(size), side(size)] for size in shape[:3]]
+    sides = [[side(size), side(size)] for size in shape]
     arguments = {"mode": mode}
     if mode.lower() == "constant" and c.maybe():
         word = {"torch": "value", "onnx": "constant_value"}.get(framework, "constant_values")
