@@ -235,6 +235,22 @@ def test_python_threads_with_crews_of_changing_size():
 @pytest.mark.skipif(
     not os.path.exists("/proc/self/statm"), reason="Linux says there how much memory is in use"
 )
+def test_memory_of_what_nothing_reaches_is_released():
+    """An array of a graph in a cycle of references would come back to the kept memory after the release."""
+    clear_session()
+    with cython_backend._kernels.ReusedMemory():
+        cycle = [np.ones(5 << 20)]
+    cycle.append(cycle)
+    before = int(Path("/proc/self/statm").read_text().split()[1])
+    del cycle
+    clear_session()
+    after = int(Path("/proc/self/statm").read_text().split()[1])
+    assert (before - after) * os.sysconf("SC_PAGESIZE") > 30 << 20
+
+
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/statm"), reason="Linux says there how much memory is in use"
+)
 def test_scratch_is_kept_and_released():
     """The filter transformed takes 34 MB, which a release gives back; the next call touches new pages."""
     x, w = make_array((1, 4, 4, 512), "float64"), make_array((3, 3, 512, 512), "float64")
