@@ -187,7 +187,7 @@ static void *at_least_one(size_t bytes) {
     return block;
 }
 
-static array new_array(const trial *t, ptrdiff_t count, ptrdiff_t offset) {
+static array made_array(const trial *t, ptrdiff_t count, ptrdiff_t offset) {
     const size_t size = t->is_double ? sizeof(double) : sizeof(float);
     array a = {at_least_one((size_t)(offset + count) * size), NULL,
                (double *)at_least_one((size_t)count * sizeof(double)), count};
@@ -195,7 +195,7 @@ static array new_array(const trial *t, ptrdiff_t count, ptrdiff_t offset) {
     return a;
 }
 
-static void free_array(array *a) { free(a->block), free(a->exact); }
+static void drop_array(array *a) { free(a->block), free(a->exact); }
 
 static double number_at(const trial *t, const void *numbers, ptrdiff_t i) {
     return t->is_double ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
@@ -387,10 +387,10 @@ static void try_one(const trial *t) {
     const int of_filter = is_of_filter(t->kernel), scatters = is_scatter(t->kernel);
     teachconv_set_isa(t->isa);
     check_choices(t);
-    array first = new_array(t, scatters ? ys : xs, t->offsets[0]);
-    array second = new_array(t, of_filter ? ys : ws, t->offsets[1]);
-    array result = new_array(t, of_filter ? ws : scatters ? xs : ys, t->offsets[2]);
-    array bias = new_array(t, scatters ? p->in_channels : p->out_channels, 0);
+    array first = made_array(t, scatters ? ys : xs, t->offsets[0]);
+    array second = made_array(t, of_filter ? ys : ws, t->offsets[1]);
+    array result = made_array(t, of_filter ? ws : scatters ? xs : ys, t->offsets[2]);
+    array bias = made_array(t, scatters ? p->in_channels : p->out_channels, 0);
     fill(t, &first, t->exponents[0], t->specials[0], t->seed);
     fill(t, &second, t->exponents[1], t->specials[1], t->seed + 1);
     fill(t, &bias, t->exponents[0] + t->exponents[1], 0, t->seed + 2);
@@ -405,16 +405,16 @@ static void try_one(const trial *t) {
                *y = of_filter ? second.exact : scatters ? first.exact : result.exact;
         convolve(p, x, w, y, result.exact, result.count);
         check(t, &second, &bias, &result);
-        array alone = new_array(t, result.count, 0);
+        array alone = made_array(t, result.count, 0);
         run(t, 1, &first, &second, &bias, &alone);
         for (ptrdiff_t i = 0; i < result.count; i++) {
             const double a = number_at(t, alone.numbers, i), b = number_at(t, result.numbers, i);
             if (memcmp(&a, &b, sizeof a) != 0 && !(isnan(a) && isnan(b)))
                 fail(t, "one thread gives other bits");
         }
-        free_array(&alone);
+        drop_array(&alone);
     }
-    free_array(&first), free_array(&second), free_array(&result), free_array(&bias);
+    drop_array(&first), drop_array(&second), drop_array(&result), drop_array(&bias);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
