@@ -1,7 +1,9 @@
 """Helpers shared by tests: slow parameters, the backends that can run, broken ones, and random legal problems."""
 
 import io
+import os
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -12,6 +14,14 @@ from teachconv.backends import TABLE, get, numpy_backend, why_not
 from teachconv.core.kinds import KINDS
 from teachconv.support import memory
 from teachconv.testing.strategies import shapes
+
+_STATM = Path("/proc/self/statm")
+says_memory = pytest.mark.skipif(not _STATM.exists(), reason="Linux says there how much memory is in use")
+
+
+def resident():
+    """How many bytes of this process are in memory now."""
+    return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 def mostly_marked(mark, parameters, *unmarked):

@@ -4,11 +4,11 @@ import os
 import signal
 import threading
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers import resident, says_memory
 from threadpoolctl import threadpool_limits
 
 import teachconv as tc
@@ -232,36 +232,29 @@ def test_python_threads_with_crews_of_changing_size():
     assert wrong == []
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/statm"), reason="Linux says there how much memory is in use"
-)
+@says_memory
 def test_memory_of_what_nothing_reaches_is_released():
     """An array of a graph in a cycle of references would come back to the kept memory after the release."""
     clear_session()
     with cython_backend._kernels.ReusedMemory():
         cycle = [np.ones(5 << 20)]
     cycle.append(cycle)
-    before = int(Path("/proc/self/statm").read_text().split()[1])
+    before = resident()
     del cycle
     clear_session()
-    after = int(Path("/proc/self/statm").read_text().split()[1])
-    assert (before - after) * os.sysconf("SC_PAGESIZE") > 30 << 20
+    assert before - resident() > 30 << 20
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/statm"), reason="Linux says there how much memory is in use"
-)
+@says_memory
 def test_scratch_is_kept_and_released():
     """The filter transformed takes 34 MB, which a release gives back; the next call touches new pages."""
     x, w = make_array((1, 4, 4, 512), "float64"), make_array((3, 3, 512, 512), "float64")
     out = np.empty_like(w)
 
     def grown_by(step):
-        before = Path("/proc/self/statm").read_text().split()[1]
+        before = resident()
         step()
-        return (int(Path("/proc/self/statm").read_text().split()[1]) - int(before)) * os.sysconf(
-            "SC_PAGESIZE"
-        )
+        return resident() - before
 
     def call():
         tc.conv2d_backprop_filter(x, w.shape, x, 1, "SAME", backend="cython", algorithm="winograd", out=out)

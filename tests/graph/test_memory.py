@@ -1,6 +1,7 @@
 """A run's arrays have the memory of arrays that were freed: bits, owners, threads, forks, errors, bounds."""
 
 import ctypes
+import importlib
 import os
 import platform
 import subprocess
@@ -8,13 +9,16 @@ import sys
 import threading
 from contextlib import nullcontext
 
+import helpers
 import numpy as np
 import pytest
+from helpers import resident, says_memory
 
 from teachconv import graph as tg
 from teachconv import keras
 from teachconv.backends import cython_backend
 from teachconv.graph.common_runtime import graph_execution_state
+from teachconv.graph.kernels import compiled
 
 try:
     from numpy._core.multiarray import _ARRAY_API, get_handler_name
@@ -74,7 +78,7 @@ def test_the_bits_are_those_of_numpys_memory(monkeypatch):
 FAULTS = """
 import resource, sys
 from contextlib import nullcontext
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1:]
 import numpy as np
 import test_memory as t
 
@@ -95,8 +99,9 @@ print(reused, faults())
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the faults are those with glibc")
 def test_a_step_has_few_page_faults():
     """In a process of its own: glibc gives back less and less, the larger the blocks are that it has seen."""
+    folders = [os.path.dirname(module.__file__) for module in (sys.modules[__name__], helpers)]
     done = subprocess.run(
-        [sys.executable, "-c", FAULTS, os.path.dirname(__file__)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", FAULTS, *folders], capture_output=True, text=True, check=True
     )
     reused, before = map(int, done.stdout.split())
     assert reused < 20 < 100 < before
@@ -211,12 +216,32 @@ def test_a_forked_child_and_its_parent_have_arrays_of_their_own():
     np.testing.assert_array_equal(mine, expected(X))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_no_more_than_the_bound_is_kept():
-    def resident():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def test_a_module_that_another_thread_is_loading_is_awaited(tmp_path, monkeypatch):
+    """While it runs, a module is among those of the process, and lacks what it defines at its end."""
+    (tmp_path / "slow_module.py").write_text(
+        "import __main__\n__main__.begun.set()\n__main__.go.wait(10)\nfrom contextlib import nullcontext as ReusedMemory\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(compiled, "_KERNELS", "slow_module")
+    main = sys.modules["__main__"]
+    for name in ("begun", "go"):
+        monkeypatch.setattr(main, name, threading.Event(), raising=False)
+    made = []
+    loader = threading.Thread(target=importlib.import_module, args=("slow_module",))
+    loader.start()
+    assert main.begun.wait(10)
+    runner = threading.Thread(target=lambda: made.append(compiled.reused_memory()))
+    runner.start()
+    runner.join(0.05)  # it waits; without that it has ended by now
+    main.go.set()
+    for thread in (runner, loader):
+        thread.join()
+    monkeypatch.delitem(sys.modules, "slow_module")
+    assert [type(one) for one in made] == [nullcontext]
 
+
+@says_memory
+def test_no_more_than_the_bound_is_kept():
     cython_backend.release_scratch()
     before = resident()
     for images in (32, 31, 30, 29):  # of 37 to 42 MB, none of which fits the block of another

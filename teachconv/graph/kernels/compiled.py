@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,16 +25,17 @@ def reused_memory() -> AbstractContextManager[None]:
     The C library would give it back to the system, and a page fault for each of its pages would follow. An
     array owns its memory until it is freed itself, so that the caller may keep what is computed here.
     """
-    kernels: Any = sys.modules.get(_KERNELS)
+    kernels = _loaded()
     return nullcontext() if kernels is None else kernels.ReusedMemory()
 
 
 def relu_gradient(gradients: np.ndarray, features: np.ndarray) -> np.ndarray | None:
     """Return the gradients where the features are positive, elsewhere 0; None if NumPy has to compute it."""
-    if gradients.shape != features.shape or not _loops_take(gradients, features):
+    kernels = _loaded()
+    if kernels is None or gradients.shape != features.shape or not _loops_take(gradients, features):
         return None
     result = np.empty_like(gradients)
-    sys.modules[_KERNELS].relu_gradient(gradients.reshape(-1), features.reshape(-1), result.reshape(-1))
+    kernels.relu_gradient(gradients.reshape(-1), features.reshape(-1), result.reshape(-1))
     return result
 
 
@@ -46,21 +48,25 @@ def max_pool_gradient(x: np.ndarray, dy: np.ndarray, geometry: ConvGeometry) -> 
         geometry: of the convolution with the same windows, one group for each channel. A window's first
             largest cell has won, or its first cell if that is NaN.
     """
-    if not _loops_take(x, dy) or geometry.rank != 2:
+    kernels = _loaded()
+    if kernels is None or geometry.rank != 2 or not _loops_take(x, dy):
         return None
-    kernels: Any = sys.modules[_KERNELS]
     problem = kernels.Problem(*replace(geometry, axes=(ONE_ROW, *geometry.axes), data_format="").integers)
     result = np.zeros_like(x)
     kernels.max_pool_gradient(problem, x.reshape(-1), dy.reshape(-1), result.reshape(-1))
     return result
 
 
+def _loaded() -> Any:
+    """Return the compiled module if it is loaded, else None; wait for a thread that is loading it."""
+    return import_module(_KERNELS) if _KERNELS in sys.modules else None
+
+
 def _loops_take(first: np.ndarray, second: np.ndarray) -> bool:
-    """Return whether two arrays are floats of one type, not empty, in C order, and the module is loaded."""
+    """Return whether two arrays are floats of one type, not empty, and in C order."""
     plain = type(first) is type(second) is np.ndarray and first.dtype == second.dtype
     return (
-        _KERNELS in sys.modules
-        and plain
+        plain
         and first.dtype in (np.float32, np.float64)
         and first.size * second.size > 0
         and all(array.flags.c_contiguous and array.flags.aligned for array in (first, second))
