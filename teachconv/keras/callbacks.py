@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping, MutableMapping
 from inspect import signature
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 
 from ..core.arguments import integer, real, truth
 from ..graph.options import check_type
-from ..support.errors import ArgumentError, brief, check_word
+from ..support.errors import ArgumentError, brief, check_word, warn
 from ..support.files import path_of
 from .checks import check_number
 
@@ -167,10 +166,10 @@ class _Monitor(Callback):
         """Return the number that is watched; None, with a warning, if the logs have no such name."""
         self.mode = self._direction() if self.mode == "auto" else self.mode
         if self.monitor not in (logs or {}):
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} watches {brief(self.monitor)}, and the logs have "
                 f"{', '.join(logs or {}) or 'nothing'}",
-                stacklevel=3,
+                UserWarning,
             )
         return (logs or {}).get(self.monitor)
 

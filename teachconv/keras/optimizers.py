@@ -5,7 +5,6 @@ Each weight is updated by one node, an ``Apply*`` op, which also updates the opt
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from ..graph import Variable, cast, constant, init_scope, name_scope, pow, sqrt,
 from ..graph.framework.eager_tensor import NO_GRADIENT
 from ..graph.ops import gen_nn_ops
 from ..graph.ops.array_ops import is_tensor
-from ..support.errors import ArgumentError, ArgumentTypeError, brief
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, warn
 from .checks import check_name, check_number, look_up, refuse, snake_case
 from .config import floatx
 
@@ -136,10 +135,10 @@ class Optimizer:
             )
         self.build(trainable_variables)
         if without:
-            warnings.warn(
+            warn(
                 f"these weights have no gradient, because the loss does not depend on them, and stay as they "
                 f"are: {', '.join(without)}",
-                stacklevel=2,
+                UserWarning,
             )
         with name_scope(self.name):
             scalars: dict[Any, Sequence[Any]] = {}

@@ -7,7 +7,6 @@ reads like a node of a graph, so one gradient engine walks both.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
@@ -17,7 +16,7 @@ import numpy as np
 
 from ...support import record
 from ...support.devices import to_host
-from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain, warn
 from ...support.settings import within
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
@@ -184,7 +183,7 @@ def _placed(op_type: str, args: Sequence[ArgDef], attrs: dict[str, Any]) -> tupl
         node = NodeDef(op_type, op_type, (), (), attrs, str(gpu), 0, "", 0)
         if has_kernel(node, "GPU"):
             return node, gpu
-        warnings.warn(f"{op_type} has no kernel on {gpu}: it runs on the CPU", SoftPlacementWarning, 4)
+        warn(f"{op_type} has no kernel on {gpu}: it runs on the CPU", SoftPlacementWarning)
     return NodeDef(op_type, op_type, (), (), attrs, "", 0, "", 0), _CPU
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import re
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ... import backends
-from ...support.errors import ArgumentError, ArgumentTypeError, brief
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, warn
 from ...support.settings import within
 from .config import DeviceSpec, list_physical_devices
 from .context import (
@@ -517,7 +516,7 @@ def device(device_name: str | None) -> Any:
         return within(_eager_device, gpu)
     why = backends.why_not("cupy") or "the machine has fewer GPUs"
     text = f"{device_name}: ops run on the CPU, because {gpu} does not exist: {why}"
-    warnings.warn(text, SoftPlacementWarning, 2)
+    warn(text, SoftPlacementWarning)
     return within(_eager_device, None)
 
 
