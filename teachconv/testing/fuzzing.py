@@ -275,6 +275,7 @@ def fuzz(
     biased = getattr(module, "takes_bias", True)  # others would refuse half of the calls
     ways = [way for way in ways_on(data) if biased or not WAYS[way].bias]
     places = [way for way in _LIES if way in (None, *ways)]
+    errors = {algorithm.error for algorithm in module.ALGORITHMS}
     with kept_afresh(last_fails, seconds + _MARGIN) as afresh:
         scatters = any(kind.scatters for kind in chosen)
         fixed = dict.fromkeys(["bias"] * (not biased) + ["transposed"] * (not scatters), 0)
@@ -288,7 +289,6 @@ def fuzz(
                 lies = replace(drawn, way=source.choice(places))
                 drawn = drawn if known.rare(_classes(lies), source.random()) else lies
             covered[drawn.layer] += 0
-            errors = {one.error for one in module.ALGORITHMS}
             fits = any(judges(*of, geometry, drawn.dtype) for of in product(errors, chosen))
             if macs > _MOST and macs > speed * min(seconds / 20, (end - now) / 4):
                 continue
