@@ -4,7 +4,7 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
-#if defined(_WIN32)
+#if defined(_WIN32) || defined(__GLIBC__)
 #include <malloc.h>
 #endif
 #if defined(CREW_THREADS)
@@ -107,6 +107,9 @@ void keep_scratch(ptrdiff_t bytes) {
 #endif
     forget_blocks((size_t)bytes);
     unlock_process();
+#if defined(__GLIBC__)
+    if (!bytes) malloc_trim(0); /* glibc keeps what fits into its heap, up to twice its largest block */
+#endif
 }
 
 /* Returns the smallest kept block that is large enough and has at most `most` bytes, or NULL. */

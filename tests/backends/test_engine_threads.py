@@ -235,6 +235,10 @@ def test_python_threads_with_crews_of_changing_size():
 @says_memory
 def test_memory_of_what_nothing_reaches_is_released():
     """An array of a graph in a cycle of references would come back to the kept memory after the release."""
+    large = np.ones(31 << 17)  # once it is freed, glibc keeps up to twice its size: of the next ones all
+    del large
+    several = [np.ones(1 << 17) for _ in range(60)]
+    del several
     clear_session()
     with cython_backend._kernels.ReusedMemory():
         cycle = [np.ones(5 << 20)]
