@@ -261,17 +261,9 @@ def _adaptive(x: np.ndarray, y: np.ndarray, function: str) -> Facts:
 
 def _fold(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """Patches added at their places, as the transposed convolution with a filter for each of their cells."""
-    said, x = entry["said"], arrays[0]
-    sizes, window, dilation, padding, stride = (
-        np.broadcast_to(said.get(name, usual), 2).tolist()
-        for name, usual in (
-            ("output_size", 1),
-            ("kernel_size", 1),
-            ("dilation", 1),
-            ("padding", 0),
-            ("stride", 1),
-        )
-    )
+    said, x = {"dilation": 1, "padding": 0, "stride": 1} | entry["said"], arrays[0]
+    names = "output_size", "kernel_size", "dilation", "padding", "stride"
+    sizes, window, dilation, padding, stride = (np.broadcast_to(said[name], 2).tolist() for name in names)
     axes = zip(sizes, window, dilation, padding, stride, strict=True)
     steps = [divmod(n + 2 * p - (k - 1) * d - 1, s) for n, k, d, p, s in axes]
     places, cells = [n + 1 for n, _ in steps], prod(window)
@@ -476,13 +468,9 @@ def _instance_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 def _scaled(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A layer of Keras before the first one: a factor and an offset, or means and variances."""
-    said, x = entry["said"], arrays[0]
-    count = x.shape[-1]
-    if "scale" in said:
-        values = 0.0, 1.0, said["scale"], said.get("offset", 0.0)
-    else:
-        values = said["mean"], said["variance"], 1.0, 0.0
-    spread = (np.broadcast_to(np.ravel(np.asarray(each, np.float64)), (count,)) for each in values)
+    usual, x = {"mean": 0.0, "variance": 1.0, "scale": 1.0, "offset": 0.0}, arrays[0]
+    values = (np.ravel(np.asarray(entry["said"].get(name, usual[name]), np.float64)) for name in usual)
+    spread = (np.broadcast_to(value, x.shape[-1:]) for value in values)
     return _normalised(x, dict(zip(_NORM, spread, strict=True)), 0.0, -1)
 
 
@@ -518,12 +506,10 @@ def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 def _per_channel(x: np.ndarray, weight: np.ndarray, function: str) -> Facts:
     """A product or sum with one weight for each channel, as the batch normalisation that it is."""
     axis = 1 if x.ndim > 2 and x.shape[1] == weight.size and weight.shape[-1:] == (1,) else -1
-    if function not in ("add", "multiply") or weight.size != x.shape[axis] or weight.ndim > x.ndim:
+    whole = tuple(size if n == axis % x.ndim else 1 for n, size in enumerate(x.shape))
+    if function not in ("add", "multiply") or weight.size != x.shape[axis]:
         return {}
-    if weight.shape not in (
-        (weight.size,),
-        tuple(weight.size if n == axis % x.ndim else 1 for n in range(x.ndim))[-weight.ndim :],
-    ):
+    if weight.shape not in ((weight.size,), whole[-weight.ndim :]):
         return {}
     zeros, flat = np.zeros(weight.size), weight.ravel()
     factor, offset = (flat, zeros) if function == "multiply" else (None, flat)
@@ -668,18 +654,11 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     tuple(_REDUCED): _reduced,
     ("cat", "concat", "concatenate", "concatenation"): _concatenate,
     ("batch_norm", "batchnormalization"): _batch_norm,
-    ("instance_norm", "instancenormalization", "layer_norm", "group_norm"): _instance_norm,
-    ("layernormalization",): _instance_norm,
+    ("instance_norm", "instancenormalization", "layer_norm", "layernormalization"): _instance_norm,
+    ("group_norm",): _instance_norm,
     ("rescaling", "normalization"): _scaled,
-    (
-        "interpolate",
-        "resize",
-        "resize_bilinear",
-        "resize_nearest_neighbor",
-        "upsample",
-        "upsampling2d",
-        "resizing",
-    ): _resized,
+    ("interpolate", "resize", "upsample", "upsampling2d", "resizing"): _resized,
+    ("resize_bilinear", "resize_nearest_neighbor"): _resized,
     ("separableconv2d",): _separable,
     ("fold",): _fold,
     ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
