@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 # an edited .pyx rebuilds only the extension. --no-compile leaves byte code to the first import.
 ENVIRONMENT := $(VENV)/.environment
 EXTENSION := $(VENV)/.extension
-SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.[ch])
+SOURCES := $(wildcard teachconv/*.pyx teachconv/backends/kernels/*.[ch])
 # Build with the interpreter of .venv; build isolation would install NumPy and SciPy a second time.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Install the packages of an extra; a plain editable install would compile the extension again. Today's pip prints
@@ -193,7 +193,7 @@ kernels-play: $(PLAY)
 
 build/play/%: benchmarks/play/%.c benchmarks/play/play.h $(SOURCES)
 	mkdir -p build/play
-	$(CC) -O3 -march=native -pthread -Iteachconv/kernels $< $(addprefix teachconv/kernels/,process.c crew.c) -o $@ -lm
+	$(CC) -O3 -march=native -pthread -Iteachconv/backends/kernels $< $(addprefix teachconv/backends/kernels/,process.c crew.c) -o $@ -lm
 
 # The oldest packages that pyproject.toml claims, in an environment of their own: the extension built and the tests run.
 test-minimum:

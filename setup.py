@@ -1,4 +1,4 @@
-"""Build the one compiled module, teachconv/_kernels.pyx with teachconv/kernels; pyproject.toml has the rest.
+"""Build the one compiled module: teachconv/_kernels.pyx with backends/kernels; pyproject.toml has the rest.
 
 The extension needs gcc or clang, on Windows those of mingw-w64: gcc, or what CC names. Without a C compiler,
 and with Microsoft's or on a 32-bit processor, which are not supported, the install still works but is pure
@@ -116,7 +116,7 @@ def extensions():
     coverage = os.environ.get("TEACHCONV_COVERAGE") == "1"  # for tests/inspection/test_compiled_marks.py
     if coverage:
         compile_args, link_args = ["-O0", "-g1", "-pthread", "--coverage"], ["-pthread", "--coverage"]
-    kernels = Path("teachconv/kernels")
+    kernels = Path("teachconv/backends/kernels")
     modules = cythonize(
         Extension(
             "teachconv._kernels",

@@ -76,7 +76,7 @@ def rows():
         for dtype, names in LOOPS.items():
             for compiler, command in COMPILERS.items():
                 target = Path(folder) / "kernels.s"
-                source = ROOT / "teachconv" / "kernels" / f"{dtype}_base.c"
+                source = ROOT / "teachconv" / "backends" / "kernels" / f"{dtype}_base.c"
                 subprocess.run([*command, "-O3", "-S", "-o", target, source], check=True)
                 found = functions(target.read_text())
                 for name, words in names.items():

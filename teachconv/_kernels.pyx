@@ -30,7 +30,7 @@ ctypedef fused real:
     float
     double
 
-cdef extern from "kernels/engine.h" nogil:
+cdef extern from "backends/kernels/engine.h" nogil:
     ctypedef struct conv_problem:
         Py_ssize_t batch, in_planes, in_rows, in_cols, in_channels, out_planes, out_rows, out_cols
         Py_ssize_t out_channels, groups, filter_planes, filter_rows, filter_cols, stride_planes, stride_rows

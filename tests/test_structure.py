@@ -157,7 +157,7 @@ def test_the_top_holds_rooms_only():
     files = {path.name for path in PACKAGE.iterdir() if path.is_file() and path.suffix not in (".so", ".pyd")}
     assert files == {"__init__.py", "__main__.py", "_kernels.pyx", "argument_types.pyi", "py.typed"}
     folders = [path for path in PACKAGE.iterdir() if path.is_dir() and not path.name.startswith("__")]
-    assert len(folders) <= 23
+    assert len(folders) <= 22
 
 
 @pytest.mark.parametrize("room", SHELVES)
@@ -496,4 +496,4 @@ def test_args_and_attributes_are_those_of_the_code():
 def test_the_folders_of_the_package_are_each_in_one_group_of_the_count():
     named = " ".join(GROUPS.values()).split()
     folders = [f"{path.name}/" for path in PACKAGE.iterdir() if (path / "__init__.py").exists()]
-    assert sorted(named) == sorted([*folders, "kernels/"])
+    assert sorted(named) == sorted(folders)

@@ -25,7 +25,7 @@ LANGUAGES = {
 }
 # What a newcomer reads, and the rest by whom it is for: each has a row of its own before the total.
 GROUPS = {
-    "to read first": "core/ support/ running/ backends/ kernels/",
+    "to read first": "core/ support/ running/ backends/",
     "tools for users": "windows/ quantized/ dialects/ arrays/ truth/ inspection/ frameworks/ verification/ testing/ translation/ "
     "networks/ exercises/ cli/ data/",
     "TensorFlow's model": "graph/ keras/ tf/",

@@ -28,7 +28,7 @@ assert sources.kernel_names("direct.cu") == ["direct"]
 assert photo().shape == (150, 225, 3)
 from teachconv.inspection import marks
 files = {mark.file for mark in marks.read()}
-assert {"teachconv/_kernels.pyx", "teachconv/kernels/register_tile.h"} <= files, files
+assert {"teachconv/_kernels.pyx", "teachconv/backends/kernels/register_tile.h"} <= files, files
 # every module of the source is there and can be imported; those that need an optional package are named
 source = Path(sys.argv[1])
 wanted = {".".join(path.relative_to(source).with_suffix("").parts) for path in source.glob("teachconv/**/*.py")}

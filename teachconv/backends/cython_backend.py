@@ -1,7 +1,7 @@
 """The compiled backend: it checks, allocates and chooses the algorithm; `_kernels.pyx` loops.
 
 The algorithms form a ladder. ``direct`` is the definition as typed loops; ``im2col`` turns it into one large
-matrix product and calls BLAS; the others are in ``teachconv/kernels``. Results are the same bit for bit for
+matrix product and calls BLAS; the others are in ``kernels/``. Results are the same bit for bit for
 any number of threads; those of the forward op and the input gradient also for any batch size. Of a NaN only
 the place is the same: its sign and payload depend on which operand an instruction takes them from.
 """

@@ -37,7 +37,7 @@ _RESULTS = {FORWARD: "y", INPUT_GRADIENT: "dx", FILTER_GRADIENT: "dw"}
 _MORE = {  # the files with marks beside the backend's module; of "" those that backends share
     "": ("core/law.py", "core/taps.py", "backends/__init__.py", "quantized/schemes.py"),
     "reference": ("backends/slices.py",),
-    "cython": ("_kernels.pyx", "kernels/*.h"),
+    "cython": ("_kernels.pyx", "backends/kernels/*.h"),
     "cupy": ("backends/cuda/*.cu*", "backends/cuda/*.py"),
 }
 _TAG = re.compile(

@@ -469,7 +469,8 @@ def test_the_extension_is_left_out_where_it_is_not_supported(tmp_path, required,
     (tmp_path / "teachconv").mkdir()
     shutil.copy(root / "setup.py", tmp_path)
     shutil.copy2(root / "teachconv" / "_kernels.pyx", tmp_path / "teachconv")
-    shutil.copytree(root / "teachconv" / "kernels", tmp_path / "teachconv" / "kernels")
+    kernels = Path("teachconv/backends/kernels")
+    shutil.copytree(root / kernels, tmp_path / kernels)
     if (
         root / "build" / "cython"
     ).exists():  # of an installation in place; Cython makes it otherwise, in seconds

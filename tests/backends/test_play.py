@@ -11,7 +11,7 @@ import pytest
 from teachconv.backends import cython_backend
 
 ROOT = Path(__file__).parent.parent.parent
-PLAY, KERNELS = ROOT / "benchmarks" / "play", ROOT / "teachconv" / "kernels"
+PLAY, KERNELS = ROOT / "benchmarks" / "play", ROOT / "teachconv" / "backends" / "kernels"
 MINGW = "x86_64-w64-mingw32-gcc-posix"
 WINE = shutil.which("wine64") or "/usr/lib/wine/wine64"  # where Debian's package wine64 has it
 PROGRAMS = sorted(path.stem for path in PLAY.glob("*.c") if path.stem != "ceilings")

@@ -329,12 +329,12 @@ def test_where_a_compiled_kernel_gives_way_the_chain_says_so():
 
     what, lines = chain(algorithm="winograd2")
     assert "fallback" not in what
-    assert ("padding", "teachconv/kernels/left_matrix.h") not in lines
+    assert ("padding", "teachconv/backends/kernels/left_matrix.h") not in lines
     x[0, 0, 0, 0] = 1e30  # too large for the transform
     what, lines = chain(algorithm="winograd2")
     assert "fallback" in what
     assert {
-        ("padding", f"teachconv/kernels/{file}.h") for file in ("winograd_stages", "left_matrix")
+        ("padding", f"teachconv/backends/kernels/{file}.h") for file in ("winograd_stages", "left_matrix")
     } <= lines
     w[0, 0, 0, 0] = np.inf  # padding would be multiplied
     found = tc.find_source(tc.conv2d, x, w, 1, "SAME", backend="cython")

@@ -2,7 +2,7 @@
 
 Usage: python tools/fuzz/fuzz.py kernels MINUTES | calls MINUTES | regression EXTENSION.so | processors | coverage
 
-``kernels`` builds fuzz_kernels.c and teachconv/kernels with clang, libFuzzer, AddressSanitizer and
+``kernels`` builds fuzz_kernels.c and teachconv/backends/kernels with clang, libFuzzer, AddressSanitizer and
 UndefinedBehaviorSanitizer, and searches. ``calls`` searches calls.py with atheris, on an extension that clang
 instrumented. Both end with the smallest set of inputs that reach what was reached, kept in corpus/, one input a
 line in hexadecimal; a fault ends them with the input that shows it. ``regression`` needs neither clang nor atheris:
@@ -23,7 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-KERNELS = ROOT / "teachconv" / "kernels"
+KERNELS = ROOT / "teachconv" / "backends" / "kernels"
 BUILD = ROOT / "build" / "fuzz"
 CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 MOST_BYTES = 96  # of an input: a problem is decoded from fewer

@@ -1,4 +1,4 @@
-/* The kernels of teachconv/kernels under a fuzzer, without Python: each input is a handful of bytes that say
+/* The kernels of backends/kernels under a fuzzer, without Python: each input is a handful of bytes that say
    problem, kernel, type, instruction set, threads, packing, alignment and data.
 
    The data are small integers times a power of two, so that every sum is exact in any order: the result must be
