@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -32,7 +31,6 @@ from ..inspection.sources import (
     SourceStep,
     backend_steps,
     chain_of,
-    line_where,
     listing,
     names_of_ops,
     source_of,
@@ -672,8 +670,6 @@ def _of_class(owner: type, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     if op is not owner:
         return _of_code(f"{query}.{op.__name__}", [step_at("method", op)], [op.__func__], owner)
     methods = [method for name in _METHODS if _is_ours(method := _plain(getattr(owner, name, None)))]
-    file = getattr(sys.modules.get(owner.__module__), "__file__", None)  # None: it was typed
-    first = SourceStep("class", owner.__name__, place(file) if file else "", line_where(owner, "class "))
     steps = [step_at("method", method, method.__qualname__) for method in methods]
     computing = [method for method in methods if method.__name__ == "call"] or methods
-    return _of_code(query, [first, *steps], computing, owner)
+    return _of_code(query, [step_at("class", owner), *steps], computing, owner)

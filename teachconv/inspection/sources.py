@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, singledispatch
@@ -300,7 +301,7 @@ def _first_steps(op: Callable[..., Any], transposed: bool, padding: str = "") ->
 
 
 def step_at(what: str, function: Callable[..., Any], note: str = "") -> SourceStep:
-    """Return a step for a function of Python: its name, and the file and line where it begins.
+    """Return a step for a function or a class of Python: its name, and the file and line where it begins.
 
     A backend's function may be any callable. A lambda and a partial have a line too; what has no source here,
     such as a function of C, has its name alone.
@@ -308,6 +309,10 @@ def step_at(what: str, function: Callable[..., Any], note: str = "") -> SourceSt
     plain = inspect.unwrap(function)
     while isinstance(plain, partial):
         plain = inspect.unwrap(plain.func)
+    if isinstance(plain, type):
+        file = getattr(sys.modules.get(plain.__module__), "__file__", None)  # None: it was typed
+        line = line_where(plain, "class ")
+        return SourceStep(what, plain.__name__, marks.place(file) if file else "", line, note)
     name = getattr(plain, "__name__", type(plain).__name__)
     code = getattr(plain, "__code__", None) or getattr(type(plain).__call__, "__code__", None)
     return SourceStep(what, name, note=note) if code is None else step_at_code(what, name, code, note)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import linecache
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import backends
 from ...inspection.marks import place as place_of
-from ...inspection.sources import Found, Ran, SourceChain, SourceStep, chain_of, line_where, step_at
+from ...inspection.sources import Found, Ran, SourceChain, SourceStep, chain_of, step_at
 from ...inspection.tracing import facts_of
 from ...support import record, tables
 from ...support.errors import plain
@@ -57,12 +56,8 @@ class Part(NamedTuple):
 
     def step(self, note: str = "") -> SourceStep:
         """Return the part as a step of a chain, with what it did."""
-        note, name = note or self.does, self.function.__qualname__
-        if isinstance(self.function, type):
-            file, line = sys.modules[self.function.__module__].__file__, line_where(self.function, "class ")
-            return SourceStep(self.what, name, place_of(str(file)), line, note, tensorflow=self.tensorflow)
-        step = step_at(self.what, self.function, note)
-        return replace(step, name=name, tensorflow=self.tensorflow)
+        step = step_at(self.what, self.function, note or self.does)
+        return replace(step, name=self.function.__qualname__, tensorflow=self.tensorflow)
 
 
 # the passes and the executor, in the order of a run
