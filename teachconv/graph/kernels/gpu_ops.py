@@ -14,11 +14,11 @@ from ..core_ops.nn_ops import CONVOLUTIONS
 from ..framework.config import DeviceSpec
 from ..framework.op_kernel import KERNELS, OpKernel, OpKernelContext, register_kernel
 from ..framework.shape_inference import register_function
-from . import array_ops, conv_ops, cwise_ops, state_ops  # noqa: F401  (register what the GPU has, too)
+from . import array_ops, conv_ops, cwise_ops, nn_ops, state_ops  # noqa: F401  (register what the GPU has, too)
 
 for _name in (*CONVOLUTIONS, "_FusedConv2D"):
     register_kernel(_name, "GPU", "", "cupy")(KERNELS[_name, "CPU", ""].kernel)
-for _name in ("Identity", "ReadVariableOp", "Variable", "Assign", "NoOp"):
+for _name in ("Identity", "ReadVariableOp", "Variable", "Assign", "NoOp", "BiasAdd"):
     register_kernel(_name, "GPU")(KERNELS[_name, "CPU", ""].kernel)
 
 
@@ -50,14 +50,6 @@ class GpuConstantOp(OpKernel):
         if self.value is None:
             self.value = to_gpu(self.node.attrs["value"], self.node.device)
         return self.value
-
-
-@register_function("BiasAdd", device="GPU", name="GpuBiasOp")
-def _bias_add(value: Any, bias: Any, *, data_format: str) -> Any:
-    """Return value + bias, a number for each channel."""
-    if data_format == "NCHW":
-        bias = bias.reshape(-1, *(1,) * (value.ndim - 2))
-    return array_module(value).add(value, bias)
 
 
 @register_function("Relu", device="GPU", name="GpuReluOp")

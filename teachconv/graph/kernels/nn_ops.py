@@ -12,6 +12,7 @@ import numpy as np
 
 from ...backends import to_accumulator
 from ...core.dtypes import is_integer
+from ...support.devices import array_module
 from ...windows.walking import where_or_zero
 from ..framework.errors import InvalidArgumentError
 from ..framework.shape_inference import register_function
@@ -23,7 +24,7 @@ def _bias_add(value: Any, bias: Any, *, data_format: str) -> Any:
     """Return value + bias; value is [..., channels], or [batch, channels, ...] for NCHW."""
     if data_format == "NCHW":
         bias = bias.reshape(-1, *(1,) * (value.ndim - 2))
-    return value + bias
+    return array_module(value).add(value, bias)
 
 
 @register_function("BiasAddGrad", name="BiasGradOp")
