@@ -138,10 +138,13 @@ class _Shared:
             names.setdefault((axis, axis.formulas), []).append(name)
         return {listed(same, "and"): formulas for (_, formulas), same in names.items()}
 
+    def _formulas(self) -> list[str]:
+        """Return the formulas of the axes as lines, below the names of the axes."""
+        axes = self._derivations().items()
+        return [line for title, steps in axes for line in (f"{title}:", *("  " + step for step in steps))]
+
     def __str__(self) -> str:
-        lines = [self._headline(), *("  " + line for line in self._facts())]
-        for title, formulas in self._derivations().items():
-            lines += [f"{title}:", *("  " + step for step in formulas)]
+        lines = [self._headline(), *("  " + line for line in self._facts()), *self._formulas()]
         return Table((), [], lines=lines).text()
 
     def _repr_html_(self) -> str:

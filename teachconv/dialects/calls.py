@@ -244,17 +244,13 @@ class ConvCall:
             f"{self.output_layout}"
         )
 
-    def _formulas(self) -> list[str]:
-        axes = self.geometry._derivations().items()
-        return [line for title, steps in axes for line in (f"{title}:", *("  " + step for step in steps))]
-
     def __str__(self) -> str:
-        lines = [*("  " + step for step in self.steps), *self._formulas()]
+        lines = [*("  " + step for step in self.steps), *self.geometry._formulas()]
         return tables.Table((), [], self._headline(), lines).text()
 
     def _repr_html_(self) -> str:
         steps = "".join(f"<li>{escape(step)}</li>" for step in self.steps)
-        formulas = tables.pre(escape("\n".join(self._formulas())))
+        formulas = tables.pre(escape("\n".join(self.geometry._formulas())))
         return f"<div><b>{escape(self._headline())}</b><ul>{steps}</ul>{formulas}</div>"
 
 

@@ -7,7 +7,7 @@ of the array.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -118,6 +118,13 @@ class CellExplanation(tables.Report):
             names.append("weight")
             rows = [[*row, f"{weight:g}"] for row, weight in zip(rows, self.weights, strict=True)]
         return tables.Table(tables.right(*names), rows, self._headline(), notes)
+
+
+def text_of(call: Any, steps: Iterable[str] = (), formulas: Iterable[str] = ()) -> str:
+    """Return a call as text: its shapes, the steps of its derivation, its rule, and its axes' formulas."""
+    head = f"{call.function}: input {list(call.input_shape)} {call.layout} -> {list(call.output_shape)}"
+    lines = [f"  {line}" for line in (*steps, call.rule)]
+    return tables.Table((), [], head, [*lines, *formulas]).text()
 
 
 def host_array(value: Any, name: str, ranks: int | tuple[int, ...] | None, axes: str = "") -> np.ndarray:

@@ -42,7 +42,7 @@ from ..support.argument_types import AnyDataFormat, ArrayLike, Ints, PaddingLike
 from ..support.devices import override_of
 from ..support.errors import ArgumentError, ArgumentTypeError
 from ..support.memory import check_memory
-from .calls import CellExplanation, checked_grad, floating, host_array, run_window, window_function
+from .calls import CellExplanation, checked_grad, floating, host_array, run_window, text_of, window_function
 from .walking import counts, exactly, fold, where_or_zero, whole
 
 
@@ -127,11 +127,7 @@ class PoolCall:
         return floating(x, f"the input of {self.function}") if self.reduce == "average" else x
 
     def __str__(self) -> str:
-        head = f"{self.function}: input {list(self.input_shape)} {self.layout} -> {list(self.output_shape)}"
-        lines = [f"  {step}" for step in (*self.steps, self.rule)]
-        for title, formulas in self.geometry._derivations().items():
-            lines += [f"{title}:", *(f"  {formula}" for formula in formulas)]
-        return tables.Table((), [], head, lines).text()
+        return text_of(self, self.steps, self.geometry._formulas())
 
     def explain(self, x: np.ndarray, cell: Shape) -> CellExplanation:
         """Return the cells of the window of a cell of the result, and what is made of them."""

@@ -23,7 +23,7 @@ from ..support import tables
 from ..support.argument_types import AnyDataFormat, ArrayLike, Int, ShapeLike
 from ..support.errors import ArgumentError, brief, check_word, is_one_of
 from ..support.memory import check_memory
-from .calls import CellExplanation, floating, host_array, run_window, window_function
+from .calls import CellExplanation, floating, host_array, run_window, text_of, window_function
 from .walking import exactly, rational
 
 _HALF = Fraction(1, 2)
@@ -174,9 +174,7 @@ class ResizeCall:
         return f"{place}; {self.reads}: it reads {RULES[self.reads]}"
 
     def __str__(self) -> str:
-        head = f"{self.function}: input {list(self.input_shape)} {self.layout} -> {list(self.output_shape)}"
-        steps = [f"  axis {axis}: the step is {self.step(axis)}" for axis in self.resized]
-        return tables.Table((), [], head, [*steps, f"  {self.rule}"]).text()
+        return text_of(self, [f"axis {axis}: the step is {self.step(axis)}" for axis in self.resized])
 
 
 RULES = {
@@ -362,8 +360,7 @@ class ShuffleCall:
         return f"{self.order}: channel {numbered[self.order]} is the pixel (row, col) of its block"
 
     def __str__(self) -> str:
-        head = f"{self.function}: input {list(self.input_shape)} {self.layout} -> {list(self.output_shape)}"
-        return tables.Table((), [], head, [f"  {self.rule}"]).text()
+        return text_of(self)
 
 
 def shuffle_call(
