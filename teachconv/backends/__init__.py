@@ -404,9 +404,9 @@ def to_accumulator(array: np.ndarray) -> np.ndarray:
     return array if dtype.kind == "f" else array.view(dtype.str.replace("i", "u"))
 
 
-def zeros(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
-    """Return an array of zeros for sums; raise ``MemoryError`` if there is no memory for it."""
-    check_memory(shape, dtype, "the result")
+def zeros(shape: Sequence[int], dtype: np.dtype[Any], what: str = "the result") -> np.ndarray:
+    """Return an array of zeros; raise ``MemoryError`` if there is no memory for it."""
+    check_memory(shape, dtype, what)
     return np.zeros(shape, dtype)
 
 
@@ -492,9 +492,7 @@ def pad(x: np.ndarray, geometry: ConvGeometry) -> np.ndarray:
     images = x[:, *(axis.source for axis in windows)]
     if all(axis.inside == slice(0, axis.size) for axis in windows):
         return images
-    shape = (len(x), *(axis.size for axis in windows), x.shape[-1])
-    check_memory(shape, x.dtype, "the padded input")
-    padded = np.zeros(shape, x.dtype)
+    padded = zeros((len(x), *(axis.size for axis in windows), x.shape[-1]), x.dtype, "the padded input")
     # mark: padding of numpy.im2col/y numpy.im2col/dw scipy.direct/y scipy.direct/dw scipy.fft/y scipy.fft/dw
     padded[:, *(axis.inside for axis in windows)] = images
     return padded

@@ -22,7 +22,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ..core.geometry import ConvGeometry
 from ..core.taps import each_tap, window
 from ..support import record
-from ..support.memory import check_memory
 from . import QUIET, Algorithm, Block, blocks, finish, pad, to_accumulator, zeros
 from .blas import held
 
@@ -181,8 +180,7 @@ def add_patches(patches: np.ndarray, dx: np.ndarray, geometry: ConvGeometry) -> 
     with record.stage("add patches") as stage:
         axes, rank, windows = geometry.axes, geometry.rank, [window(axis) for axis in geometry.axes]
         padded_shape = (len(dx), *(axis.size for axis in windows), dx.shape[-1])
-        check_memory(padded_shape, dx.dtype, "the padded result")
-        padded = np.zeros(padded_shape, dx.dtype)
+        padded = zeros(padded_shape, dx.dtype, "the padded result")
         out_sizes = (axis.out_size for axis in axes)
         patches = patches.reshape(geometry.groups, len(dx), *out_sizes, *geometry.filters_shape[:-1])
         # *taps, batch, *outputs, groups, channels

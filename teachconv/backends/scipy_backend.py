@@ -386,8 +386,7 @@ def _dilate(array: np.ndarray, steps: Sequence[int]) -> np.ndarray:
     """Insert zeros between the cells of each of the first axes."""
     sizes = ((size - 1) * step + 1 for size, step in zip(array.shape, steps, strict=False))
     shape = (*sizes, *array.shape[len(steps) :])
-    check_memory(shape, array.dtype, "an array with its zeros inserted")
-    spread = np.zeros(shape, array.dtype)
+    spread = zeros(shape, array.dtype, "an array with its zeros inserted")
     spread[_every(steps)] = array
     return spread
 
