@@ -181,6 +181,24 @@ def test_two_threads_are_timed_next_to_one_and_a_product(module, tmp_path, capsy
     assert "- BLAS: " in text
 
 
+def test_large_calls_on_two_threads_have_an_aim_of_their_own(module):
+    two_threads = module("two_threads")
+    small, large = (
+        two_threads.Problem(layer, "forward", 1, "float32")
+        for name in ("lesson 3x3 1-32@28", "3x3 64-64@56")
+        for layer in two_threads.LAYERS
+        if layer.name == name
+    )
+    said = two_threads.verdict({small: (1.0, 1.0), large: (1.9, 1.95)})
+    assert said.startswith(
+        "2 calls: two threads are 1.38 times as fast as one, sgemm's 1.40 times: 0.99 of it; "
+    )
+    assert said.endswith(
+        "1 calls of more than 50 million operations: 1.90 times (aim: 1.85, met), sgemm's 1.95"
+    )
+    assert "operations" not in two_threads.verdict({small: (1.0, 1.0)})
+
+
 # ---------------------------------------------------------------------------------------------
 # benchmarks/neon.py
 # ---------------------------------------------------------------------------------------------
