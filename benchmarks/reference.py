@@ -44,10 +44,8 @@ OUT_CHANNELS = 8
 ALGORITHMS = ("direct", "slices")
 AIMS = {"float32": 0.55, "float64": 0.2}  # of conv2d with 9 terms
 PRODUCTS = {"the reference": 25, "diff of numpy": 45}  # at most how many matrix products the slices may take
-REAL = {
-    "14 x 14, 512 to 512": (14, 512),
-    "112 x 112, 128 to 128": (112, 128),
-}  # 3 x 3 layers, by size and channels
+# 3 x 3 layers, by size and channels
+REAL = {"14 x 14, 512 to 512": (14, 512), "112 x 112, 128 to 128": (112, 128)}
 # What is timed on them: at most how many matrix products it may take, or None, and seconds, by layer
 WAITS: dict[str, tuple[int | None, dict[str, float]]] = {
     "the exact result": (25, {}),
