@@ -17,6 +17,10 @@ from threadpoolctl import threadpool_limits
 
 import teachconv as tc
 
+# What holds a run to an instruction set: teachconv; oneDNN, in PyTorch and TensorFlow; PyTorch's own loops;
+# JAX; NumPy. ONNX Runtime has no such variable.
+HELD = ("TEACHCONV_ISA", "ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "XLA_FLAGS", "OPENBLAS_CORETYPE")
+
 
 def facts_of_run(script: str, argv: Sequence[str] | None) -> dict[str, Any]:
     """Return what a page says of a run: its command, the date, and the machine; versions are added later."""
@@ -33,12 +37,14 @@ def command_of(script: str, argv: Sequence[str] | None) -> str:
     words = list(sys.argv[1:] if argv is None else argv)
     # a path on this machine means nothing to readers of the page
     words = [Path(word).name if word.startswith("/") else word for word in words]
-    return shlex.join(["python", script, *words])
+    held = [f"{name}={os.environ[name]}" for name in HELD if name in os.environ]
+    return shlex.join([*held, "python", script, *words])
 
 
 def describe() -> dict[str, str]:
     """Return processor, caches, frequency governor and system, as far as they can be read."""
-    facts = {"processor": processor()}
+    held = os.environ.get("TEACHCONV_ISA")
+    facts = {"processor": processor() + (f", held to {held}" if held else "")}
     lines = _read(Path("/proc/cpuinfo")).splitlines()
     flags = next((line for line in lines if line.startswith("flags")), "").split()
     shown = [flag for flag in ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16") if flag in flags]

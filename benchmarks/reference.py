@@ -2,6 +2,7 @@
 
     python benchmarks/reference.py [--cells 4000] [--rounds 9]
     python benchmarks/reference.py --layers [--rounds 9]
+    python benchmarks/reference.py --real [--rounds 5] [--markdown docs/exact_times.inc]
 
 Validates first, then times: some cells of each result are compared with the exact rational sum, rounded
 once. Whole calls of conv2d and of its two gradients, with sums of 9, 27 and 288 terms, alternate in one
@@ -9,7 +10,8 @@ process with the same number of bare sums of the same length over existing lists
 per second of the bare sums and the ratios to them, from medians of processor time. It times the algorithm
 ``direct``. With ``--layers`` it times ``slices`` beside ``direct`` on two layers of real size, whose bits it
 compares first: calls of the reference, and whole diffs; and both beside one float64 matrix product of as many
-multiply-adds, on one thread of BLAS.
+multiply-adds, on one thread of BLAS. With ``--real`` it times what a user waits for on two layers, as
+it runs by default, and compares that with matrix products, too.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from fractions import Fraction
 from functools import partial
 from math import fsum, inf
 from operator import mul
+from pathlib import Path
 from typing import Any
 
 import machine
@@ -41,6 +44,15 @@ OUT_CHANNELS = 8
 ALGORITHMS = ("direct", "slices")
 AIMS = {"float32": 0.55, "float64": 0.2}  # of conv2d with 9 terms
 PRODUCTS = {"the reference": 25, "diff of numpy": 45}  # at most how many matrix products the slices may take
+# 3 x 3 layers, by size and channels
+REAL = {"14 x 14, 512 to 512": (14, 512), "112 x 112, 128 to 128": (112, 128)}
+# What is timed on them: at most how many matrix products it may take, or None, and seconds, by layer
+WAITS: dict[str, tuple[int | None, dict[str, float]]] = {
+    "the exact result": (25, {}),
+    '`diff(backends=["numpy"])`': (45, {"14 x 14, 512 to 512": 0.7, "112 x 112, 128 to 128": 10}),
+    '`diff(backends=["cython"])`': (45, {"14 x 14, 512 to 512": 0.7, "112 x 112, 128 to 128": 10}),
+    "`diff()` of all": (None, {"14 x 14, 512 to 512": 3}),
+}
 
 
 def bare_sums(terms: int, count: int) -> Callable[[], list[float]]:
@@ -146,6 +158,31 @@ def layers(rounds: int) -> list[str]:
     return missed
 
 
+def real(rounds: int) -> str:
+    """Return a table of what an exact result and a diff take on layers of real size, on one thread."""
+    rows = ["| 3 x 3 layer | what | processor time | matrix products | aim |", "|---|---|--:|--:|---|"]
+    tc.set_num_threads(1)
+    for name, (size, channels) in REAL.items():
+        x = make_array((1, size, size, channels), "float32")
+        w = make_array((3, 3, channels, channels), "float32")
+        exact = partial(tc.conv2d, x, w, 1, "SAME", backend="reference")
+        diff = partial(tc.diff, tc.conv2d, x, w, 1, "SAME")
+        diffs = partial(diff, backends="numpy"), partial(diff, backends="cython"), diff
+        patches, filters = np.ones((size * size, 9 * channels)), np.ones((9 * channels, channels))
+        runs = dict(zip(WAITS, (exact, *diffs), strict=True))
+        with held("numpy", 1):
+            seconds = race(runs | {"product": lambda p=patches, f=filters: p @ f}, rounds)
+        for what, (products, most) in WAITS.items():
+            ratio, aims = seconds[what] / seconds["product"], []
+            if products:
+                aims.append((ratio <= products, f"{products} products"))
+            if name in most:
+                aims.append((seconds[what] <= most[name], f"{most[name]:g} s"))
+            words = ", ".join(f"{aim}: {'met' if met else 'NOT met'}" for met, aim in aims)
+            rows.append(f"| {name} | {what} | {seconds[what]:.2f} s | {ratio:.0f} | {words} |")
+    return "\n".join(rows)
+
+
 def with_algorithm(name: str, run: Callable[[], Any]) -> Any:
     """Run something while the reference chooses one algorithm for every call."""
     worth, reference._WORTH_SLICING = reference._WORTH_SLICING, 0 if name == "slices" else sys.maxsize
@@ -165,7 +202,19 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--layers", action="store_true", help="time slices beside direct, and diffs, on two layers"
     )
+    parser.add_argument("--real", action="store_true", help="time exact results and diffs of real layers")
+    parser.add_argument("--markdown", type=Path, help="with --real: write the table to this file")
     arguments = parser.parse_args(argv)
+    if arguments.real:
+        facts = machine.facts_of_run("benchmarks/reference.py", argv)
+        said = (
+            f"`{facts['command']}`, {facts['date']}, {facts['machine']['processor']}, NumPy {np.__version__}"
+        )
+        text = f"{real(arguments.rounds)}\n\n{said}, one thread, medians.\n"
+        print(text)
+        if arguments.markdown:
+            arguments.markdown.write_text(text, encoding="utf-8")
+        return 0
     print(f"{machine.describe()['processor']}; Python {platform.python_version()}, NumPy {np.__version__}")
     if arguments.layers:
         missed = layers(arguments.rounds)

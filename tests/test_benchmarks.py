@@ -181,6 +181,24 @@ def test_two_threads_are_timed_next_to_one_and_a_product(module, tmp_path, capsy
     assert "- BLAS: " in text
 
 
+def test_large_calls_on_two_threads_have_an_aim_of_their_own(module):
+    two_threads = module("two_threads")
+    small, large = (
+        two_threads.Problem(layer, "forward", 1, "float32")
+        for name in ("lesson 3x3 1-32@28", "3x3 64-64@56")
+        for layer in two_threads.LAYERS
+        if layer.name == name
+    )
+    said = two_threads.verdict({small: (1.0, 1.0), large: (1.9, 1.95)})
+    assert said.startswith(
+        "2 calls: two threads are 1.38 times as fast as one, sgemm's 1.40 times: 0.99 of it; "
+    )
+    assert said.endswith(
+        "1 calls of more than 50 million operations: 1.90 times (aim: 1.85, met), sgemm's 1.95"
+    )
+    assert "operations" not in two_threads.verdict({small: (1.0, 1.0)})
+
+
 # ---------------------------------------------------------------------------------------------
 # benchmarks/neon.py
 # ---------------------------------------------------------------------------------------------
@@ -219,6 +237,38 @@ def test_the_reference_is_validated_and_timed(module, capsys):
     table = [line for line in lines if line and line[0] in ("float32", "float64")]
     assert [line[1] for line in table] == ["9", "27", "288"] * 2
     assert all(float(ratio) > 0 for line in table for ratio in line[2:])
+
+
+def test_what_a_user_waits_for_is_a_table_with_its_aims(module, monkeypatch, tmp_path):
+    reference, threads = module("reference"), tc.get_num_threads()
+    monkeypatch.setattr(reference, "REAL", {"14 x 14, 512 to 512": (6, 2)})
+    monkeypatch.setattr(
+        reference, "race", lambda runs, rounds: {what: 2.5 for what in runs if run_of(runs[what])}
+    )
+
+    def run_of(call):
+        call()
+        return True
+
+    try:
+        assert reference.main(["--real", "--rounds", "1", "--markdown", str(tmp_path / "table.inc")]) == 0
+    finally:
+        tc.set_num_threads(threads)
+    table = (tmp_path / "table.inc").read_text(encoding="utf-8")
+    assert "| the exact result | 2.50 s | 1 | 25 products: met |" in table
+    assert '`diff(backends=["numpy"])` | 2.50 s | 1 | 45 products: met, 0.7 s: NOT met |' in table
+    assert "| `diff()` of all | 2.50 s | 1 | 3 s: met |" in table
+    assert "python benchmarks/reference.py --real --rounds 1 --markdown table.inc`" in table
+
+
+def test_a_run_that_is_held_to_an_instruction_set_says_so(module, monkeypatch):
+    machine = module("machine")
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)  # the tests set it
+    monkeypatch.setenv("TEACHCONV_ISA", "avx2")
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+    facts = machine.facts_of_run("benchmarks/cpu.py", ["--quick"])
+    assert facts["command"] == "TEACHCONV_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 python benchmarks/cpu.py --quick"
+    assert facts["machine"]["processor"].endswith(", held to avx2")
 
 
 # ---------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import shutil
 from math import log2
 from pathlib import Path
 
@@ -109,6 +110,19 @@ def test_a_processor_has_one_table_and_links_to_all_of_its_runs(runs, processor)
     assert sorted(re.findall(r"<recorded/benchmarks/(.*?)>", text)) == files
     assert text.count("our plan against the best of") == 1
     assert ("two threads are" in text) == (f"threads_{processor}.txt" in files)
+
+
+def test_a_run_held_to_avx2_is_a_column_of_its_processor(runs, monkeypatch, tmp_path):
+    shutil.copytree(runs.RUNS, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(runs, "RUNS", tmp_path)
+    before = runs.speed_on("epyc")
+    shutil.copy(tmp_path / "images_epyc.txt", tmp_path / "avx2_epyc.txt")
+    text = runs.speed_on("epyc")
+    columns = [re.search(r"^\| op .*", page, re.MULTILINE)[0] for page in (before, text)]
+    assert "AVX2" not in columns[0]
+    assert "float32 held to AVX2, batch 1" in columns[1]
+    assert "<recorded/benchmarks/avx2_epyc.txt>" in text
+    assert text.count("ONNX Runtime did not take part") == 1
 
 
 def test_every_recorded_run_is_on_the_page(runs):

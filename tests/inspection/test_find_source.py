@@ -16,7 +16,7 @@ from helpers import backend_algorithms, mostly_slow
 import teachconv as tc
 from teachconv.backends import TABLE, numpy_backend, why_not
 from teachconv.core import taps
-from teachconv.core.kinds import KINDS
+from teachconv.core.kinds import FORWARD, KINDS
 from teachconv.inspection import marks
 from teachconv.quantized.schemes import SCHEMES
 from teachconv.running import nn_ops
@@ -272,6 +272,18 @@ def test_a_call_is_followed_through_a_reference_that_a_reader_has_edited(monkeyp
             assert str(tc.find_source("tf.nn.conv2d").all)
     finally:
         marks.read.cache_clear()
+
+
+def test_the_depthwise_loop_of_neon_has_a_line_of_its_own():
+    """Which of the two ran is known by the way that the kernel notes; all other lines are the same."""
+    of_way = {}
+    for way in ("rows", "neon_rows"):
+        found = marks.find("cython", ["depthwise"], FORWARD, [way])
+        of_way[way] = {mark.mark: mark.text for mark in found}
+    assert of_way["rows"].pop("multiply-add") == "sum[p] += one * weight;"
+    assert of_way["neon_rows"].pop("multiply-add") == "sum[c - t] += value * weight[t];"
+    assert of_way["rows"] == of_way["neon_rows"]
+    assert {"kernel", "stride", "padding", "dilation"} <= of_way["rows"].keys()
 
 
 def test_a_file_that_was_edited_while_python_runs_is_still_shown(monkeypatch):

@@ -72,17 +72,17 @@ KERNEL void depthwise_gather(const gather *g, const window *x, const depthwise_w
     const int tall_can = tall_tiles_can(g, walk->streams);
     depthwise_walk k = *walk;
     k.prefetches = k.near && (k.streams || (!tall_can && s->filter_cols > 2)); /* else it does not pay */
-    /* mark: dilation of depthwise/y if rows tall */
+    /* mark: dilation of depthwise/y if rows neon_rows tall */
     k.x_row = s->dilation_rows * x->row, k.x_tap = s->dilation_cols * x->pixel;
     k.x_pixel = s->stride_cols * x->pixel;
     k.w_tap = g->tap_col_step * LANES, k.w_row = g->tap_row_step * g->stored_cols * LANES;
     k.y_row = g->y_row_step, k.y_pixel = g->y_col_step;
     w += (g->first_tap_row * g->stored_cols + g->first_tap_col) * LANES;
     for (ptrdiff_t row = 0, tall; row < s->out_rows; row += tall, y += tall * k.y_row) {
-        /* mark: stride of depthwise/y if rows tall */
+        /* mark: stride of depthwise/y if rows neon_rows tall */
         const ptrdiff_t in_row = row * s->stride_rows - s->pad_top;
         ptrdiff_t first_row, past_row;
-        /* mark: padding of depthwise/y if rows tall */
+        /* mark: padding of depthwise/y if rows neon_rows tall */
         indices_inside(s->filter_rows, s->dilation_rows, in_row, s->in_rows, &first_row, &past_row);
         k.tap_rows = past_row - first_row;
         const int in_tall_tiles = tall_can && k.tap_rows == s->filter_rows;

@@ -1,12 +1,12 @@
-/* The first rung of depthwise: a tile of up to 8 pixels of a row, for any filter and stride. The lanes of a
-   vector are channels, and each pixel has a register.
+/* The first rung of depthwise: a tile of up to 8 pixels of a row, 16 with NEON, for any filter and stride. The
+   lanes of a vector are channels, and each pixel has a register.
 
      x, one row:  | px 0: c0..c15 c16..c31 | px 1: c0..c15 c16..c31 | px 2 ...
                      |                        |
                      `--- * w[tap] + ...      `--- * w[tap] + ...
      y, one row:  | px 0: c0..c15          | px 1: c0..c15
 
-     for each tile of up to 8 pixels
+     for each tile of pixels
        for each block of LANES channels                       (x is read in place, from front to back)
          for each tap:  one vector of w, and per pixel one of x:  sum[pixel] += x * w
 
@@ -16,7 +16,9 @@
 #define DEPTHWISE_READ_AHEAD 4096 /* bytes: about an eighth of a first-level cache */
 #define DEPTHWISE_WRITE_AHEAD 1024
 
-enum { DEPTHWISE_PIXELS = 8, DEPTHWISE_WIDE = 5 };
+/* AVX has two units for multiply-adds, which take four cycles: eight sums keep them busy. Cores with NEON have up
+   to four units. 16 sums, 5 weights and what is loaded fit their 32 registers. */
+enum { DEPTHWISE_PIXELS = BY_LANES ? 16 : 8, DEPTHWISE_WIDE = 5 };
 
 /* How tiles find their inputs and weights, and what happens to their sums. Steps are in numbers. */
 typedef struct {
@@ -36,6 +38,19 @@ typedef struct {
    pixels are both one column apart: a pixel's tap t + 1 and the next pixel's tap t read the same input. */
 INLINE void depthwise_add_taps(const int pixels, const int wide, const depthwise_walk *k, const real *x,
                                const real *w, vec *sum) {
+#if BY_LANES /* all weights stay in registers, and each input is loaded once for the pixels that read it */
+    vec weight[DEPTHWISE_WIDE];
+    UNROLL(5)
+    for (int t = 0; t < wide; t++) weight[t] = keep(load(w + t * k->w_tap));
+    UNROLL(20)
+    for (int c = 0; c < pixels + wide - 1; c++) {
+        const vec value = load(x + c * k->x_pixel);
+        UNROLL(5)
+        for (int t = wide - 1; t >= 0; t--) /* the pixels from left to right */
+            if (c >= t && c - t < pixels)
+                sum[c - t] += value * weight[t]; /* mark: multiply-add of depthwise if neon_rows */
+    }
+#else
     vec value[DEPTHWISE_PIXELS + DEPTHWISE_WIDE - 1];
     if (wide > 1) {
         UNROLL(12)
@@ -50,6 +65,7 @@ INLINE void depthwise_add_taps(const int pixels, const int wide, const depthwise
             sum[p] += one * weight; /* mark: multiply-add of depthwise if rows */
         }
     }
+#endif
 }
 
 /* Adds the products of all taps to the sums of pixels of one row, for one block of channels. */
@@ -129,7 +145,7 @@ INLINE vec depthwise_finished(const depthwise_walk *k, vec sum, vec bias) {
 /* Finishes and writes sums of fewer than LANES channels, or adds them to what y holds. */
 INLINE void depthwise_write_part(const int pixels, const depthwise_walk *k, const vec *sum, real *y) {
     const ptrdiff_t count = smaller(LANES, k->lanes);
-    UNROLL(8)
+    UNROLL(16)
     for (int p = 0; p < pixels; p++, y += k->y_pixel) {
         vec value = sum[p];
         if (k->adds) value += load_part(y, count);
@@ -142,14 +158,14 @@ INLINE void depthwise_write(const int pixels, const depthwise_walk *k, ptrdiff_t
     const ptrdiff_t step = k->y_pixel;
     if (k->bias || k->relu) {
         const vec bias = k->bias ? load(k->bias + lane) : (vec){0};
-        UNROLL(8)
+        UNROLL(16)
         for (int p = 0; p < pixels; p++) sum[p] = depthwise_finished(k, sum[p], bias);
     }
     if (k->streams) {
-        UNROLL(8)
+        UNROLL(16)
         for (int p = 0; p < pixels; p++) stream(y + p * step, sum[p]);
     } else {
-        UNROLL(8)
+        UNROLL(16)
         for (int p = 0; p < pixels; p++) store(y + p * step, sum[p]);
     }
 }
@@ -165,7 +181,7 @@ INLINE void depthwise_tile(const int tall, const int pixels, const int filter, c
     for (ptrdiff_t block = 0; block < k.lanes; block += LANES, w += k.w_block) {
         const ptrdiff_t lane = smaller(block, k.last_block);
         vec sum[DEPTHWISE_PIXELS];
-        UNROLL(8)
+        UNROLL(16)
         for (int o = 0; o < tall * pixels; o++) sum[o] = (vec){0};
         if (filter) depthwise_tall_sums(tall, pixels, filter, taps, stride, x_rows, lane, k.x_tap, w, sum);
         else depthwise_row_sums(pixels, &k, x + lane, w, sum);
@@ -174,10 +190,10 @@ INLINE void depthwise_tile(const int tall, const int pixels, const int filter, c
             real *to = y + r * k.y_row + lane;
             if (k.prefetches) {
                 const real *last = x + lane + (k.tap_rows - 1 + r) * k.x_row;
-                UNROLL(8)
+                UNROLL(16)
                 for (int p = 0; p < pixels * stride; p++)
                     PREFETCH((const char *)(last + p * (k.x_pixel / stride)) + DEPTHWISE_READ_AHEAD, 3);
-                UNROLL(8)
+                UNROLL(16)
                 for (int p = 0; p < pixels; p++)
                     if (!k.streams) PREFETCH_TO_WRITE((const char *)(to + p * k.y_pixel) + DEPTHWISE_WRITE_AHEAD);
             }
@@ -194,10 +210,13 @@ INLINE void depthwise_tile(const int tall, const int pixels, const int filter, c
         break;
 KERNEL void depthwise_row_tiles(ptrdiff_t count, const depthwise_walk *k, const real *x, const real *w, real *y) {
     const ptrdiff_t pixels = divide_up(count, divide_up(count, DEPTHWISE_PIXELS));
-    took(TOOK_ROWS);
+    took(BY_LANES ? TOOK_NEON_ROWS : TOOK_ROWS);
     for (ptrdiff_t col = 0; col < count; col += pixels)
         switch (smaller(pixels, count - col)) {
             ROW_TILE(1) ROW_TILE(2) ROW_TILE(3) ROW_TILE(4) ROW_TILE(5) ROW_TILE(6) ROW_TILE(7) ROW_TILE(8)
+#if BY_LANES
+            ROW_TILE(9) ROW_TILE(10) ROW_TILE(11) ROW_TILE(12) ROW_TILE(13) ROW_TILE(14) ROW_TILE(15) ROW_TILE(16)
+#endif
         }
 }
 #undef ROW_TILE

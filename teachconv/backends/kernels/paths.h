@@ -19,7 +19,8 @@
     X(ONE_CHANNEL, "one_channel")                                    \
     X(FEW_FILTERS, "few_filters")                                    \
     X(TILES, "tiles")                                                \
-    X(TALL, "tall")
+    X(TALL, "tall")                                                  \
+    X(NEON_ROWS, "neon_rows")
 
 /* Numbers of the paths, and a bit for each */
 #define NUMBER_OF_PATH(path, name) PATH_##path,
