@@ -126,18 +126,29 @@ caption { text-align: left; font-weight: bold; padding-bottom: .3em }
 figure { display: inline-block; width: calc(100% / 3 - .9rem); margin: 0 .8rem 1rem 0; vertical-align: top }
 figcaption { font-size: .85rem }
 img { width: 100%; image-rendering: pixelated; display: block }
+div:has(> .tc-picture) { overflow-x: auto }
+.tc-picture { max-width: max(100%, 60rem) !important }
+@media (max-width: 30rem) {
+  figure { display: grid; grid-template-columns: 1fr 1fr; gap: .8rem; width: auto; margin-right: 0 }
+  table { font-size: .7rem }
+  td, th { padding: .15em .3em }
+  caption { position: sticky; left: 0; max-width: calc(100vw - 2rem) }
+}
 """
 
 
 def _page(pictures: list[tuple[str, np.ndarray]], sections: list[tuple[str, str]]) -> str:
     figures = "".join(
         f"<figure><img alt='{escape(caption)}' src='data:image/png;base64,"
-        f"{base64.b64encode(png(image)).decode()}'><figcaption>{escape(caption).replace('_', '_<wbr>')}, "
+        f"{base64.b64encode(png(image)).decode()}'><figcaption>{escape(caption)}, "
         f"{image.shape[0]} x {image.shape[1]}</figcaption></figure>"
         for caption, image in pictures
     )
-    # on a phone a table scrolls, which the keyboard has to reach
-    tables = (html.replace("<table", "<table tabindex='0'") for _, html in sections)
+    # on a phone tables and pictures scroll, which the keyboard has to reach
+    tables = (
+        html.replace("<table", "<table tabindex='0'").replace("<div><svg", "<div tabindex='0'><svg")
+        for _, html in sections
+    )
     body = "".join(
         f"<h2>{escape(title)}</h2>{html}" for (title, _), html in zip(sections, tables, strict=True)
     )

@@ -19,8 +19,8 @@ from teachconv.explorer.page import MODULES
 MODULES = (*MODULES, "call_document", "network_numbers", "network_reach", "network_why")
 
 
-def residual_network():
-    """A ResNet of two blocks, the second with a convolution on its skip; seeded weights."""
+def residual_network(blocks=(("one", 8, 1), ("two", 32, 2))):
+    """A ResNet of two blocks, the second with a convolution on its skip, or of others; seeded weights."""
     layers = keras.layers
 
     def conv(x, filters, size, stride, name):
@@ -30,7 +30,7 @@ def residual_network():
     start = layers.Input((28, 28, 3))
     x = layers.ReLU(name="relu")(conv(start, 8, 7, 2, "conv"))
     x = layers.MaxPooling2D(3, 2, padding="same", name="pool")(x)
-    for block, filters, stride in (("one", 8, 1), ("two", 32, 2)):
+    for block, filters, stride in blocks:
         y = layers.ReLU(name=f"{block}.relu")(conv(x, filters, 3, stride, f"{block}.a"))
         y = conv(y, filters, 3, 1, f"{block}.b")
         skip = x if stride == 1 else conv(x, filters, 1, stride, f"{block}.skip")
@@ -203,6 +203,16 @@ def test_a_block_opens_and_a_cell_without_window_says_its_call(show, large, dark
         f"return document.querySelector('.told code')?.textContent === `tc.explore(model, x, at=(\"{name}\", {row}, 0, {channel}))`",
     )
     assert page.contrast(".network > :not(.net) *")[0] >= 4.5
+    other = next(c for c in range(columns[end]["shape"][2]) if c not in columns[end]["thumbs"])
+    rows, cols, _ = columns[end]["shape"]
+    place = next(n for n in range(rows * cols) if n not in columns[end]["places"])
+    page.run("location.hash = arguments[0]", f"#at={end},{place // cols},{place % cols},{other}")
+    wait_for(page, "return document.querySelector('.told').textContent.includes('does not have this map')")
+    assert page.run("return document.querySelector('.told output').textContent") == "?"
+    down = "new KeyboardEvent('keydown', { key: 'ArrowDown', shiftKey: true, bubbles: true })"
+    for _ in range(6):  # the keys move among the maps that the page has
+        page.run(f"document.querySelector('.net > canvas').dispatchEvent({down})")
+        assert page.run("return document.querySelector('.told output').textContent") not in ("?", "about NaN")
 
 
 @needs_browser
@@ -218,3 +228,15 @@ def test_covering_a_part_shows_what_remains(show, large):
     assert len(page.all(".written .flips")) == len(lost)
     assert re.search(r"No single square|below zero", page.all(".told")[0].text)
     assert page.run("return document.documentElement.scrollWidth") <= 390
+
+
+@needs_browser
+def test_eight_blocks_and_the_answer_are_seen_without_scrolling(show):
+    model = residual_network([(f"layer{stage}.{block}", 8, 1) for stage in range(1, 5) for block in range(2)])
+    budget = len(tc.explore(model, X).html()) - 20_000
+    page = show(tc.explore(model, X, budget=budget), width=1440, height=900)
+    assert len(page.all("path.arc")) == 8
+    needed, there = page.run(
+        "const net = document.querySelector('.net'); return [net.scrollWidth, net.clientWidth]"
+    )
+    assert needed <= there

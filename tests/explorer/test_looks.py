@@ -10,6 +10,7 @@ from explorer_pages import SAVED, integers, wait_for
 from helpers import mostly_slow
 
 import teachconv as tc
+from teachconv.cli.demo_command import _page
 from teachconv.data import photo
 from teachconv.support import palette
 
@@ -436,3 +437,28 @@ def test_a_frame_in_a_light_page_is_light_whatever_the_system_is(driver, tmp_pat
     finally:
         driver.switch_to.default_content()
     assert page.complaints() == []
+
+
+def test_the_demo_on_a_phone(driver, tmp_path):
+    """No caption breaks inside a word, a table of taps has its running sum, and a picture's numbers can be read."""
+    x = photo()[None, ..., :1].astype("float32")
+    explained = tc.explain(tc.conv2d, x, integers(3, 3, 1, 2), 2, "SAME", at=(0, 28, 41, 0))
+    captions = ["the photograph", "conv2d", "conv2d_transpose, back to the size of the photograph"]
+    path = tmp_path / "demo.html"
+    path.write_text(
+        _page([(caption, photo()) for caption in captions], [("That cell", explained._repr_html_())]),
+        encoding="utf-8",
+    )
+    page = Page(driver, path, width=390, height=844)
+    lines = """const text = document.querySelectorAll('figcaption')[2].firstChild;
+      const range = document.createRange();
+      range.setStart(text, 0);
+      range.setEnd(text, 'conv2d_transpose'.length);
+      return range.getClientRects().length"""
+    assert page.run(lines) == 1
+    assert page.run("return document.documentElement.scrollWidth") <= 390
+    sizes = "const { scrollWidth, clientWidth } = document.querySelector('table'); return [scrollWidth, clientWidth]"
+    needed, there = page.run(sizes)
+    assert needed <= there
+    size = "const svg = document.querySelector('.tc-picture'); return 11 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
+    assert page.run(size) > 9

@@ -96,6 +96,7 @@ def test_a_cell_says_its_window_and_its_sum_and_opens_its_call(show):
     assert len(page.all("rect.dashed")) == 2  # before it, and on the input
     page.run("document.querySelector('.open-call').click()")
     assert page.all(".call .headline output")[0].text == value
+    assert "Each output cell is the sum of up to 9 products" in page.all(".call")[0].text
     page.run("document.querySelector('.close').click()")
     canvas = page.all(".net > canvas")[0]
     canvas.click()
@@ -159,7 +160,7 @@ def test_the_picture_of_a_question_is_saved(show, digit):
 BUTTONS = """return JSON.stringify([...document.querySelectorAll(".tools button, .surface, .net > canvas, h1")].map(
   (e) => e.getBoundingClientRect().toJSON()))"""
 BADGE = "return document.querySelector('.net > svg circle + text').textContent"
-STROKES = "return document.querySelector('.surface path').getAttribute('d')"
+STROKES = "return document.querySelector('.surface g').innerHTML"
 
 
 def ask_for_a_change(page):
@@ -176,7 +177,7 @@ def test_escape_closes_and_never_clears(show, digit):
     draw(page, (0.5, 0.15), (0.5, 0.5), (0.5, 0.85))
     wait_for(page, f"{ANSWER}.startsWith('1, ')")
     drawn = page.run(STROKES)
-    assert drawn.startswith("M")
+    assert drawn.startswith("<polyline points=")
     closed = "return document.querySelector('h2').textContent === 'Point at any cell' && !document.querySelector('.story')"
     for name in ("why?", "how it works"):
         page.run(TOOL, name)
@@ -335,6 +336,18 @@ def test_pad_layers_and_answer_are_seen_without_scrolling(show, digit, width, he
     assert boxes["told"]["bottom"] <= height + 1
     assert page.run("return document.documentElement.scrollWidth") <= width
     assert page.contrast(".network > :not(.net) *")[0] >= 4.5
+    apart = """const [close, margin] = ['.shut', '.told h2 output'].map((name) => document.querySelector(name).getBoundingClientRect());
+      return close.left - margin.right"""
+    assert page.run(apart) > 5
+
+
+def test_the_scales_of_the_colours_are_told(show, digit):
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    text = page.all(".told")[0].text
+    scales = [(column["name"], column["largest"]) for column in digit.data()["columns"][1:-1]]
+    assert [name for name, _ in scales] == ["conv1", "pool1", "conv2", "pool2"]
+    assert ", ".join(f"{name} ±{largest:.3g}" for name, largest in scales) in text
 
 
 def test_a_weight_is_dragged_and_the_answer_follows(show, digit):

@@ -211,3 +211,13 @@ def test_a_network_without_an_answer_is_asked_about_too(show):
         page.all(".quiz .give")[0].click()
         page.all(".quiz .next")[0].click()
     assert kinds == ["Which", "Three", "Which"]
+
+
+def test_on_a_phone_the_next_question_is_not_cut(show):
+    """The sheet is as high as the question with its reason."""
+    page = show(draw_a_digit(), width=390, height=844)
+    page.run("location.hash = '#quiz=3,2'")
+    wait_for(page, "return document.querySelector('.give')")
+    page.run("document.querySelector('.give').click()")
+    box = "document.querySelector(arguments[0]).getBoundingClientRect().bottom"
+    assert page.run(f"return {box}", ".next") <= min(844, page.run(f"return {box}", ".told"))

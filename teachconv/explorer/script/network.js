@@ -255,9 +255,10 @@ class NetworkApp {
     const shown = columns.map((_, n) => n).filter((n) => !this.network.isHidden(n));
     const next = event.shiftKey || (vector && !steps[0]) ? shown[within(shown.indexOf(k) + steps[1], shown.length)] : k;
     const column = columns[next];
-    const turned = event.shiftKey || vector ? channel + steps[0] : channel;
+    const maps = column.thumbs?.toSorted((a, b) => a - b) ?? [...Array(column.channels).keys()]; // of a large network those that the page has
+    const turned = maps[within(maps.indexOf(channel) + (event.shiftKey || vector ? steps[0] : 0), maps.length)];
     const moved = event.shiftKey || vector ? [row, col] : [row + steps[0], col + steps[1]];
-    return go([next, within(moved[0], column.rows), within(moved[1], column.cols), within(turned, column.channels)]);
+    return go([next, within(moved[0], column.rows), within(moved[1], column.cols), turned]);
   }
 
   // ---- why, and what would change it ----
@@ -268,8 +269,7 @@ class NetworkApp {
     const [best] = ranked(this.scores);
     this.quiz.on = false;
     Object.assign(this, { cell: null, kept: false, lit: null, covers: false, why: explained(this.network, this.values, win ?? best, rival) });
-    this.mark();
-    this.say();
+    this.draw();
     this.tell();
   }
 
@@ -305,16 +305,14 @@ class NetworkApp {
     });
     if (!found || this.flip !== search) return;
     this.flip = found;
-    this.mark();
-    this.say();
+    this.draw();
   }
 
   /** Show what covering each part of the input does. */
   cover() {
     this.select(null);
     this.covers = true;
-    this.mark();
-    this.say();
+    this.draw();
   }
 
   /** Open a block, or close it. */
@@ -359,9 +357,7 @@ class NetworkApp {
     const { isBlank } = this;
     this.says.hidden = isBlank;
     for (const button of [this.whyTool, this.flipTool]) if (button) button.disabled = isBlank;
-    this.whyTool?.setAttribute("aria-pressed", String(this.why !== null));
-    this.flipTool?.setAttribute("aria-pressed", String(this.flip !== null));
-    this.coverTool?.setAttribute("aria-pressed", String(this.covers));
+    for (const [button, pressed] of [[this.whyTool, this.why], [this.flipTool, this.flip], [this.coverTool, this.covers]]) button?.setAttribute("aria-pressed", String(Boolean(pressed)));
     put(this.says, shares ? `${win}, ${percent(shares[win])}` : String(win));
     put(this.next, isBlank ? "with mouse, finger or keys" : shares ? `next: ${second}, ${percent(shares[second])}` : `next: ${second}`);
   }

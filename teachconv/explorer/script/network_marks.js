@@ -178,9 +178,9 @@ export function pictureOfNetwork(app, words) {
     for (const name of STYLED) shape.setAttribute(name, style.getPropertyValue(name));
   }
   const tag = (name, attributes) => `<${name} ${Object.entries(attributes).map(([key, value]) => `${key}="${value}"`).join(" ")}`;
-  const drawn = app.padHolder.querySelector(".surface path");
+  const drawn = app.padHolder.querySelector(".surface g");
   const side = app.padHolder.clientWidth;
-  const line = drawn ? `${tag("svg", { y: PAD_CAPTION, width: side, height: side, viewBox: "0 0 1 1" })}>${tag("path", { d: drawn.getAttribute("d"), fill: "none", stroke: getComputedStyle(drawn).color, "stroke-width": drawn.getAttribute("stroke-width"), "stroke-linecap": "round", "stroke-linejoin": "round" })}/></svg>` : "";
+  const line = drawn ? `${tag("svg", { y: PAD_CAPTION, width: side, height: side, viewBox: "0 0 1 1", color: getComputedStyle(drawn).color })}>${drawn.outerHTML}</svg>` : "";
   const title = `${tag("text", { x: 0, y: -10, "font-size": 18, "font-weight": 600, "font-family": "system-ui, sans-serif", fill: getComputedStyle(app.root).color })}>${asText(words)}</text>`;
   return `${tag("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height + 34, viewBox: `0 -34 ${width} ${height + 34}`, fill: "none" })}>${tag("rect", { y: -34, width: "100%", height: "100%", fill: getComputedStyle(app.root).backgroundColor })}/>${tag("image", { href: app.plane.canvas.toDataURL(), width, height })}/>${line}${title}${svg.innerHTML}</svg>`;
 }

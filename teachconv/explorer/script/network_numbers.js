@@ -190,6 +190,7 @@ export class Network {
     const [, width, depth] = column.sources[0];
     const size = column.axes[1].filter_size;
     const scatters = column.kind === "transposed convolution";
+    const step = scatters ? filterChannels : 1; // from a weight to that of the next channel
     const sums = new Float64Array(channels);
     for (let row = 0; row < rows; row++) {
       for (let col = 0; col < cols; col++) {
@@ -203,9 +204,8 @@ export class Network {
               for (let i = 0; i < ins; i++) {
                 const value = x[from + g * ins + i];
                 if (value === 0) continue;
-                for (let o = 0; o < outs; o++) {
-                  sums[g * outs + o] += value * filters[base + (scatters ? o * filterChannels + g * ins + i : i * filterChannels + g * outs + o)];
-                }
+                const first = base + (scatters ? g * ins + i : i * filterChannels + g * outs);
+                for (let o = 0; o < outs; o++) sums[g * outs + o] += value * filters[first + o * step];
               }
             }
           }

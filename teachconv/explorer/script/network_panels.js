@@ -67,11 +67,11 @@ function blockButton(app, k) {
 }
 
 /** The panel of a cell of which the page has no window: the call that shows it. */
-function elsewhere(app, cell, head) {
+function elsewhere(app, cell, head, value) {
   const [k, ...place] = cell;
   const { name } = app.network.columns[k];
   const code = `tc.explore(model, x, at=(${JSON.stringify(name)}, ${place.join(", ")}))`;
-  return [head, app.network.isExact(cell) ? null : h("p", { class: "faint" }, "One of 256 levels, not the exact number."), readsText(app.network, cell),
+  return [head, app.network.isExact(cell) ? null : h("p", { class: "faint" }, Number.isNaN(value) ? "This page does not have this map." : "One of 256 levels, not the exact number."), readsText(app.network, cell),
     h("p", {}, "This page has no window and no filter of this cell. The page of this call has them, and sums them: ", h("code", {}, code), copyButton(() => code, "copy the call")), blockButton(app, k)];
 }
 
@@ -82,9 +82,9 @@ export function cellPanel(app, cell) {
   const column = network.columns[k];
   const value = values[k][network.position(cell)];
   const read = app.pad && !k ? `${value * app.plane.unit} of ${app.plane.unit}, read as ` : "";
-  const head = h("h2", {}, `${placeName(network, cell)} = `, h("output", {}, network.isExact(cell) ? read + full(value) : `about ${short(value)}`));
+  const head = h("h2", {}, `${placeName(network, cell)} = `, h("output", {}, network.isExact(cell) ? read + full(value) : Number.isNaN(value) ? "?" : `about ${short(value)}`));
   if (!k || column.kind === "box") return [head, k ? h("p", {}, `${column.word} is not computed on this page: the numbers are those that the model computed.`) : reachText(network, cell), k ? mapTable(app, cell) : null];
-  if (!network.canSum(cell)) return elsewhere(app, cell, head);
+  if (!network.canSum(cell)) return elsewhere(app, cell, head, value);
   const { list, bias } = network.taps(cell, values);
   const { sum, stages, winner } = network.evaluated(cell, values);
   const outside = list.filter((tap) => tap.outside).length;
@@ -122,6 +122,7 @@ function openCall(app, [k, row, col, channel]) {
     source: ([, r, q, c]) => numbers[(r * source[1] + q) * source[2] + c],
     filter: ([t, u, i, o]) => filters[((t * cols.filter_size + u) * filterDepth + i) * filterChannels + o],
   }, [0, row, col, channel]);
+  doc.base.terms += Number(Boolean(bias)); // a bias is a term of a sum
   const inside = h("div", {});
   const dialog = h("dialog", { class: "call", "aria-label": `the call of ${name}`, onclose: () => dialog.remove() },
     h("button", { type: "button", class: "close", onclick: () => dialog.close() }, "back to the network"), inside);
@@ -272,6 +273,7 @@ export const hints = (app) => [
   app.network.isLarge ? null : h("button", { type: "button", class: "shut begin-quiz", onclick: () => app.quiz.begin() }, "quiz"),
   h("h2", {}, app.network.isLarge ? "Click any cell" : "Point at any cell"),
   h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. Blue: what it reads; green: what it reaches; dashed: padding. Rows, columns and maps are counted from 0."),
+  app.network.isLarge ? null : h("p", {}, `Full colour: ${app.network.columns.flatMap(({ name }, k) => (k && k !== app.network.answer ? [`${name} ±${brief(Number(app.plane.scales[k].toPrecision(3)))}`] : [])).join(", ")}.`),
   app.network.blocks.length ? h("p", {}, "A column is a block of layers, and an arc a way past some of them. The panel of a cell opens its block. Cells on the ways to the answer have their sums.") : null,
   h("p", {}, `A click keeps the cell, Escape lets it go.${app.pad ? " In the pad, Delete clears the drawing." : ""}`),
   app.network.answer !== null && app.explains ? h("p", {}, `Click ${app.pad ? "a digit" : "an answer"} ${app.plane.wide ? "at the right" : "at the end"} to see why the answer is not that one.`) : null,

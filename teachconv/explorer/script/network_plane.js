@@ -11,7 +11,7 @@ const NOTE = 32; // pixels of what stands below the answer of a pad
 const TIGHT_SIDES = { between: 14, bars: 146 }; // the same, tight
 export const TIGHT = 860; // pixels of a width with less room
 export const PAD_CAPTION = 22; // pixels
-const WIDEST_TITLES = [96, 60]; // pixels of a title: the first with which all fits
+const WIDEST_TITLES = [96, 60, 48]; // pixels of a title: the first with which all fits
 const LETTER = 6.6; // pixels of a letter of it
 const [READABLE, SCROLLED] = [36, 64]; // pixels of a map that shows its cells, and of one where a page scrolls
 const [GAP, LARGEST, SMALLEST, VECTOR] = [6, 84, 16, 18]; // pixels between maps; of a map; of a cell of a vector
@@ -65,7 +65,7 @@ export class Plane {
     const left = wide ? Math.max(pad.width, 1) : 0;
     const side = this.inputSide(input, room, height, wide, pad);
     const first = Math.max(wide ? left : pad.height, side) + 4;
-    const { between, bars } = !wide ? { between: 24, bars: pad.height ? 64 + NOTE / 2 : 64 } : width < TIGHT ? TIGHT_SIDES : WIDE_SIDES;
+    const { between, bars } = !wide ? { between: 24, bars: pad.height ? 64 + NOTE / 2 : 64 } : width < TIGHT || this.network.isLarge ? TIGHT_SIDES : WIDE_SIDES;
     const ends = answer === null ? 0 : bars;
     const free = (wide ? width : height) - first - ends - (inner.length + (answer === null ? 0 : 1)) * between - (wide || pad.height ? 0 : PAD_CAPTION);
     const [one, most] = this.fitted(inner, room, free, wide);
@@ -100,7 +100,7 @@ export class Plane {
     if (rows * cols === 1) return VECTOR;
     if (!wide) return Math.min(128, height * 0.2);
     const free = pad.height ? height - TOP - pad.height : room / channels - GAP;
-    return Math.max(40, Math.min(pad.width || 208, free));
+    return Math.max(40, Math.min(pad.width || (this.network.isLarge ? 128 : 208), free));
   }
 
   /** The side of a map, and how many of a column are shown, with which all columns fit; their titles may be cut for that. */
@@ -210,8 +210,10 @@ export class Plane {
       if (place.bars) continue;
       const { cols, rows, channels } = this.network.columns[k];
       const [numbers, before] = [values[k], this.painted[k]];
-      const isSame = (channel) => before?.every((number, i) => i % channels !== channel || number === numbers[i]);
-      const changed = before === numbers ? [] : [...place.maps].map(([channel, at], i) => ({ channel, at, i })).filter(({ channel }) => !isSame(channel));
+      if (before === numbers) continue;
+      const isNew = new Uint8Array(channels);
+      for (let i = 0; i < numbers.length; i++) if (numbers[i] !== before?.[i]) isNew[i % channels] = 1;
+      const changed = [...place.maps].map(([channel, at], i) => ({ channel, at, i })).filter(({ channel }) => isNew[channel]);
       if (!changed.length) continue;
       this.painted[k] = numbers;
       const sheet = this.drawSheet(k, numbers);

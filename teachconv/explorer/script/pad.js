@@ -97,10 +97,10 @@ class Pad {
     this.pen = null; // the pointer that draws, "keys", or null
     this.at = [0.5, 0.5]; // where the arrow keys have moved the pen
     this.frame = 0;
-    this.line = svg("path", { fill: "none", stroke: "currentColor", "stroke-width": PEN, "stroke-linecap": "round", "stroke-linejoin": "round" });
+    this.lines = svg("g", { fill: "none", stroke: "currentColor", "stroke-width": PEN, "stroke-linecap": "round", "stroke-linejoin": "round" });
     this.spot = svg("circle", { r: PEN / 2, fill: "none", stroke: "var(--mark)", "stroke-width": 0.012, visibility: "hidden" });
     this.surface = svg("svg", { class: "surface", viewBox: "0 0 1 1", tabindex: 0, role: "application", "aria-label": `Pad: draw a digit. ${KEYS}`,
-      style: "position:static;width:100%;display:block;pointer-events:auto;touch-action:none;cursor:crosshair" }, this.line, this.spot); // wherever the page puts other drawings
+      style: "position:static;width:100%;display:block;pointer-events:auto;touch-action:none;cursor:crosshair" }, this.lines, this.spot); // wherever the page puts other drawings
     this.listen();
     this.paint();
   }
@@ -201,14 +201,15 @@ class Pad {
     this.frame ||= requestAnimationFrame(() => this.paint());
   }
 
+  /** Draw the strokes; the attributes of a polyline, unlike those of a path and a circle, are no style, which the browser would work out anew. */
   paint() {
     this.frame = 0;
-    const path = this.strokes.filter((stroke) => stroke.length).map((stroke) => `M${[...stroke, stroke.at(-1)].join("L")}`); // a dot, too, is a line
-    this.line.setAttribute("d", path.join(""));
-    const [x, y] = this.at;
-    this.spot.setAttribute("cx", String(x));
-    this.spot.setAttribute("cy", String(y));
-    this.spot.setAttribute("fill", this.pen === "keys" ? "var(--mark)" : "none");
+    const lines = this.strokes.map((stroke) => [...stroke, ...stroke.slice(-1)].join(" ")); // a dot, too, is a line
+    while (this.lines.children.length > lines.length) this.lines.lastChild.remove();
+    for (const [i, points] of lines.entries()) (this.lines.children[i] ?? this.lines.appendChild(svg("polyline"))).setAttribute("points", points);
+    if (this.spot.getAttribute("visibility") === "hidden") return;
+    const looks = { cx: this.at[0], cy: this.at[1], fill: this.pen === "keys" ? "var(--mark)" : "none" };
+    for (const [name, value] of Object.entries(looks)) this.spot.setAttribute(name, String(value));
   }
 }
 
