@@ -403,7 +403,7 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     limits = {"low": 0.0 if "relu" in word else least, "high": 6.0 if word == "relu6" else most}
     limits = {name: np.ravel(value)[0].item() for name, value in limits.items() if value is not None}
     op = None if np.any(slope) else definitions.clip
-    return {"op_type": "relu", "op": op, "arguments": {"low": -np.inf} | limits}
+    return {"op_type": "relu", "op": op, "arguments": {"low": -np.inf, "high": np.inf} | limits}
 
 
 def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
