@@ -63,6 +63,16 @@ def test_errors_are_carried_through_functions(op, arguments, right):
     assert np.allclose(found, right, rtol=1e-5, atol=1e-5)
 
 
+def test_a_product_of_arrays_is_rounded_once_and_a_constant_before():
+    terms = [
+        definitions.pointwise(*arrays, function=word, **constant).terms
+        for word in ("multiply", "add")
+        for arrays, constant in (((X, X), {}), ((X,), {"constant": 0.1}), ((X, X, X), {}))
+    ]
+    assert terms == [1, 2, 2] * 2
+    assert definitions.pointwise(X, X, function="maximum").terms == 0
+
+
 def test_logarithms_of_sums_of_exponentials_are_those_of_the_definition():
     """log(e^0 + e^0 + e^0) is log 3; numbers near 1000 have exponentials that are too large."""
     for first in (0.0, 1000.0):
@@ -409,6 +419,7 @@ def test_activations_of_another_program(tmp_path):
 # ---------------------------------------------------------------------------------------------
 # Networks of PyTorch and ONNX
 # ---------------------------------------------------------------------------------------------
+
 
 def activated(text, bias=0.0):
     """Two convolutions of PyTorch, and between them layers such as "relu6 pool"; the first has this bias."""

@@ -127,7 +127,9 @@ class Partings:
         if end.same and self._forced:
             end = Verdict(None)
         elif end.same:
-            with suppress(TypeError, ValueError, IndexError, RuntimeError):  # on numbers that one does not take
+            with suppress(
+                TypeError, ValueError, IndexError, RuntimeError
+            ):  # on numbers that one does not take
                 self._judge_beyond(anchors)
         if end.same is False and end.code != "moved":
             end = end._replace(reason=f"{end.reason}; {_last_equal(anchors, ((), ()))}")
