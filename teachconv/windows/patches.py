@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -91,8 +92,8 @@ class PatchCall:
     def _taken(self, x: np.ndarray) -> np.ndarray:
         columns = np.zeros(self.columns_shape, x.dtype)
         for tap, outputs, inputs in each_tap(self.axes):
-            part = self._split(columns)[..., *tap, *outputs]
-            part[...] = x[..., *inputs]
+            places: Any = (..., *tap, *outputs), (..., *inputs)
+            self._split(columns)[places[0]] = x[places[1]]
         return columns
 
     def added(self, columns: np.ndarray, keeps_last: bool = False) -> np.ndarray:

@@ -127,9 +127,8 @@ class Partings:
         if end.same and self._forced:
             end = Verdict(None)
         elif end.same:
-            with suppress(
-                TypeError, ValueError, IndexError, RuntimeError
-            ):  # on numbers that one does not take
+            refusals = TypeError, ValueError, IndexError, RuntimeError  # of what a model does not take
+            with suppress(*refusals):
                 self._judge_beyond(anchors)
         if end.same is False and end.code != "moved":
             end = end._replace(reason=f"{end.reason}; {_last_equal(anchors, ((), ()))}")
