@@ -23,7 +23,7 @@ from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call, pairs
-from ..windows.pooling import PoolCall, pool_call
+from ..windows.pooling import AdaptiveCall, PoolCall, adaptive_call, pool_call
 from ..windows.resizing import ResizeCall, check_defined, resize_call
 from .calls import (
     CONV,
@@ -37,7 +37,10 @@ from .calls import (
     run,
 )
 
-__all__ = ["average_pool", "batch_normalization", "conv", "conv_transpose", "max_pool", "pad", "resize"]
+__all__ = [
+    *("adaptive_average_pool", "adaptive_max_pool", "average_pool", "batch_normalization", "conv"),
+    *("conv_transpose", "max_pool", "pad", "resize"),
+]
 
 _RANKS = (3, 4, 5)
 _INPUTS = Operand("inputs", "input", "[batch, *sizes, channels], or that in data_format order", _RANKS)
@@ -375,6 +378,61 @@ def average_pool(
         padding=padding,
         data_format=data_format,
     )
+
+
+def _adaptive(reduce: str) -> Callable[..., AdaptiveCall]:
+    """Return the resolver of adaptive_max_pool or adaptive_average_pool."""
+
+    def resolve(inputs: Shape, output_size: Any, data_format: Any) -> AdaptiveCall:
+        rank = len(inputs) - 2
+        _, layout = _words("valid", data_format, rank)
+        sizes = ints(output_size, "output_size", rank)
+        return adaptive_call(f"keras.adaptive_{reduce}_pool", reduce, layout, inputs, sizes)
+
+    return resolve
+
+
+@window_function(_adaptive("average"), "inputs", (3, 4, 5), _POOLED)
+def adaptive_average_pool(
+    inputs: ArrayLike,
+    output_size: Ints,
+    data_format: Literal["channels_last", "channels_first"] | None = None,
+) -> np.ndarray:
+    """Return means of as many windows as asked for like keras.ops.adaptive_average_pool.
+
+    The windows are PyTorch's: cell o of m reads from ⌊o · n / m⌋ up to before ⌈(o + 1) · n / m⌉ of n cells.
+
+    Args:
+        inputs: ``[batch, *sizes, channels]``, or that in the order of ``data_format``; floating.
+        output_size: the sizes of the result, an int or one for each axis.
+        data_format: "channels_last", "channels_first", or None for channels_last.
+
+    Returns:
+        The means, exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    Source: keras/src/backend/tensorflow/nn.py (3.15.1).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.float32([0, 2, 4, 6, 8]).reshape(1, 5, 1)
+    >>> tc.dialects.keras.adaptive_average_pool(x, 3).ravel().tolist()
+    [1.0, 4.0, 7.0]
+    """
+    words = {"output_size": output_size, "data_format": data_format}
+    return run_window(adaptive_average_pool, inputs=inputs, **words)
+
+
+@window_function(_adaptive("max"), "inputs", (3, 4, 5), _POOLED)
+def adaptive_max_pool(
+    inputs: ArrayLike,
+    output_size: Ints,
+    data_format: Literal["channels_last", "channels_first"] | None = None,
+) -> np.ndarray:
+    """Return the largest of as many windows as asked for like Keras's; see `adaptive_average_pool`."""
+    words = {"output_size": output_size, "data_format": data_format}
+    return run_window(adaptive_max_pool, inputs=inputs, **words)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""PyTorch's convolutions, of torch.nn.functional and torch.nn.grad, its pools, pad, batch_norm and resizes.
+"""PyTorch's convolutions, of torch.nn.functional and torch.nn.grad, pools, pad, fold, batch_norm, resizes.
 
 Activations are NCHW, or CHW without a batch; over one axis there is only W, over three D comes first. Filters
 are OIHW; those of a transposed convolution are [in, out/groups, rows, cols]. Padding is symmetric and does
@@ -35,7 +35,8 @@ from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call
-from ..windows.pooling import PoolCall, pool_call
+from ..windows.patches import PatchCall, patch_call
+from ..windows.pooling import AdaptiveCall, PoolCall, adaptive_call, pool_call
 from ..windows.resizing import ResizeCall, ShuffleCall, check_defined, resize_call, shuffle_call
 from .calls import (
     CONV,
@@ -56,6 +57,8 @@ from .calls import (
 )
 
 __all__ = [
+    *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d"),
+    *("adaptive_max_pool2d", "adaptive_max_pool3d", "fold", "unfold"),
     *("avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "conv1d", "conv2d", "conv2d_input"),
     *("conv2d_weight", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
     *("interpolate", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "pixel_shuffle", "pixel_unshuffle"),
@@ -955,6 +958,205 @@ def avg_pool3d(
         count_include_pad=count_include_pad,
         divisor_override=divisor_override,
     )
+
+
+# ---------------------------------------------------------------------------------------------
+# Adaptive pools
+# ---------------------------------------------------------------------------------------------
+
+
+def _adaptive_function(reduce: str, rank: int) -> Callable[[F], F]:
+    """Enter an adaptive pool into the table of windows."""
+    words = f"torch.adaptive_{'avg' if reduce == 'average' else reduce}_pool{rank}d"
+
+    def resolve(input: Shape, output_size: Any, return_indices: Any = False) -> AdaptiveCall:
+        check_defined(return_indices, "return_indices", False)
+        given = output_size
+        if rank > 1 and isinstance(given, (tuple, list)) and len(given) == rank:  # None keeps a size
+            given = [n if new is None else new for n, new in zip(input[-rank:], given, strict=True)]
+        layout = ("NC" + "DHW"[-rank:])[-len(input) :]
+        return adaptive_call(words, reduce, layout, input, ints(given, "output_size", rank))
+
+    axes = f"[batch, channels, {', '.join(AXES[-rank:])}], or that without the batch"
+    return window_function(resolve, "input", (rank + 1, rank + 2), axes)
+
+
+@_adaptive_function("average", 1)
+def adaptive_avg_pool1d(input: ArrayLike, output_size: Ints) -> np.ndarray:
+    """Return means of as many windows as asked for like PyTorch's; see `adaptive_avg_pool2d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.torch.adaptive_avg_pool1d(np.float32([[0, 2, 4, 6, 8]]), 3).tolist()
+    [[1.0, 4.0, 7.0]]
+    """
+    return run_window(adaptive_avg_pool1d, input=input, output_size=output_size)
+
+
+@_adaptive_function("average", 2)
+def adaptive_avg_pool2d(input: ArrayLike, output_size: Int | Sequence[Int | None]) -> np.ndarray:
+    """Return means of as many windows as asked for like torch.nn.functional.adaptive_avg_pool2d.
+
+    Cell o of m reads from ⌊o · n / m⌋ up to before ⌈(o + 1) · n / m⌉ of n cells: where m does not divide n,
+    windows overlap and may differ in size, so that no other pool computes the same.
+
+    Args:
+        input: [batch, channels, rows, cols], or that without the batch; floating.
+        output_size: the rows and columns of the result, one int for both or (rows, cols), of which None keeps
+            the input's.
+
+    Returns:
+        The means, exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: if PyTorch refuses the arguments, or for a size of 0.
+
+    Source: aten/src/ATen/native/AdaptivePooling.h, start_index and end_index (2.13).
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.torch.adaptive_avg_pool2d(np.float32([[[1, 2, 3], [4, 5, 6]]]), (1, 2)).tolist()
+    [[[3.0, 4.0]]]
+    """
+    return run_window(adaptive_avg_pool2d, input=input, output_size=output_size)
+
+
+@_adaptive_function("average", 3)
+def adaptive_avg_pool3d(input: ArrayLike, output_size: Int | Sequence[Int | None]) -> np.ndarray:
+    """Return means of as many windows as asked for like PyTorch's; see `adaptive_avg_pool2d`."""
+    return run_window(adaptive_avg_pool3d, input=input, output_size=output_size)
+
+
+@_adaptive_function("max", 1)
+def adaptive_max_pool1d(input: ArrayLike, output_size: Ints, return_indices: bool = False) -> np.ndarray:
+    """Return the largest of as many windows as asked for like PyTorch's; see `adaptive_max_pool2d`."""
+    words = {"output_size": output_size, "return_indices": return_indices}
+    return run_window(adaptive_max_pool1d, input=input, **words)
+
+
+@_adaptive_function("max", 2)
+def adaptive_max_pool2d(
+    input: ArrayLike, output_size: Int | Sequence[Int | None], return_indices: bool = False
+) -> np.ndarray:
+    """Return the largest of as many windows as asked for like torch.nn.functional.adaptive_max_pool2d.
+
+    Args:
+        input, output_size: as in `adaptive_avg_pool2d`, whose windows it has; of any dtype.
+        return_indices: must be False.
+
+    Returns:
+        The largest values. NaN is larger than any number.
+
+    Raises:
+        ValueError, TypeError: as `adaptive_avg_pool2d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.torch.adaptive_max_pool2d(np.float32([[[1, 9, 3], [4, 5, 6]]]), 2).tolist()
+    [[[9.0, 9.0], [5.0, 6.0]]]
+    """
+    words = {"output_size": output_size, "return_indices": return_indices}
+    return run_window(adaptive_max_pool2d, input=input, **words)
+
+
+@_adaptive_function("max", 3)
+def adaptive_max_pool3d(
+    input: ArrayLike, output_size: Int | Sequence[Int | None], return_indices: bool = False
+) -> np.ndarray:
+    """Return the largest of as many windows as asked for like PyTorch's; see `adaptive_max_pool2d`."""
+    words = {"output_size": output_size, "return_indices": return_indices}
+    return run_window(adaptive_max_pool3d, input=input, **words)
+
+
+# ---------------------------------------------------------------------------------------------
+# Patches
+# ---------------------------------------------------------------------------------------------
+
+
+def _patches(function: str) -> Callable[..., PatchCall]:
+    """Return the resolver of unfold or fold."""
+
+    def resolve(
+        input: Shape, kernel_size: Any, dilation: Any, padding: Any, stride: Any, output_size: Any = None
+    ) -> PatchCall:
+        adds = function == "fold"
+        sizes = ints(output_size, "output_size", 2) if adds else input[-2:]
+        window, steps, spread = (
+            ints(value, name, 2)
+            for name, value in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation))
+        )
+        pads = tuple((pad, pad) for pad in ints(padding, "padding", 2, least=0))
+        return patch_call(f"torch.{function}", input, sizes, window, steps, pads, spread, adds=adds)
+
+    return resolve
+
+
+@window_function(
+    _patches("unfold"), "input", (3, 4), "[batch, channels, rows, cols], or that without the batch"
+)
+def unfold(
+    input: ArrayLike, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
+) -> np.ndarray:
+    """Return the patches of an image as columns like torch.nn.functional.unfold: im2col.
+
+    Row (channel · kernel_rows + row) · kernel_cols + col of column p is that cell of patch p. TensorFlow's
+    ``extract_patches`` orders the cells (row, col, channel), and puts them last.
+
+    Args:
+        input: [batch, channels, rows, cols], or that without the batch; of any dtype.
+        kernel_size: the size of a patch, an int or (rows, cols).
+        dilation: the distance between its cells, likewise.
+        padding: zeros on both sides, likewise.
+        stride: the distance between patches, likewise.
+
+    Returns:
+        [batch, channels · kernel_rows · kernel_cols, patches].
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid, or no patch fits.
+
+    Source: aten/src/ATen/native/Im2Col.cpp and im2col.h (2.13).
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.torch.unfold(np.arange(6).reshape(1, 2, 3), 2).tolist()
+    [[0, 1], [1, 2], [3, 4], [4, 5]]
+    """
+    words = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+    return run_window(unfold, input=input, **words)
+
+
+@window_function(
+    _patches("fold"), "input", (2, 3), "[batch, channels * taps, patches], or that without the batch"
+)
+def fold(
+    input: ArrayLike,
+    output_size: Ints,
+    kernel_size: Ints,
+    dilation: Ints = 1,
+    padding: Ints = 0,
+    stride: Ints = 1,
+) -> np.ndarray:
+    """Return columns of patches added up to an image like torch.nn.functional.fold: col2im.
+
+    It is the transpose of `unfold`, not its inverse: where patches overlap, ``fold(unfold(x))`` counts a cell
+    as often as it was taken. Divide by ``fold(unfold(ones))`` for the mean.
+
+    Args:
+        input: [batch, channels · kernel_rows · kernel_cols, patches], or that without the batch.
+        output_size: the size of the image, an int or (rows, cols).
+        kernel_size, dilation, padding, stride: as in `unfold`.
+
+    Returns:
+        [batch, channels, rows, cols]; sums are exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid, or the columns are not those of such an image.
+
+    Source: aten/src/ATen/native/Col2Im.cpp (2.13).
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.torch.fold(np.ones((4, 2), "int32"), (2, 3), 2).tolist()
+    [[[1, 2, 1], [1, 2, 1]]]
+    """
+    words = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+    return run_window(fold, input=input, output_size=output_size, **words)
 
 
 # ---------------------------------------------------------------------------------------------

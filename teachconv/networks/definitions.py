@@ -5,7 +5,7 @@ Each function returns a `Defined`: the value, and what the bound of `teachconv.t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import reduce
 from math import erf
 from typing import Any, NamedTuple
@@ -92,7 +92,8 @@ def pointwise(*arrays: np.ndarray, function: str, constant: Any = None, comes_fi
     wide = wide[::-1] if comes_first else wide
     apply, (sizes, terms) = _ERF if function == "erf" else getattr(np, function), POINTWISE[function]
     value = reduce(apply, wide) if wide[1:] else apply(*wide)
-    return Defined(value, sizes(value, *wide), terms * max(1, len(wide) - 1))
+    rounded = bool(terms) and constant is not None  # the constant, to the type of the array
+    return Defined(value, sizes(value, *wide), terms * max(1, len(wide) - 1) + rounded)
 
 
 _ERF = np.vectorize(erf, [float])
@@ -100,7 +101,8 @@ _ULPS = 16  # of a function of the mathematical library
 # NumPy's name of each function, the size that its roundings are relative to, and how many it may have
 POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
     **dict.fromkeys(("add", "subtract"), (lambda _, *arrays: sum(map(np.abs, arrays)), 1)),
-    **dict.fromkeys(("multiply", "divide"), (lambda value, *_: np.abs(value), 2)),
+    "multiply": (lambda value, *_: np.abs(value), 1),
+    "divide": (lambda value, *_: np.abs(value), 2),  # or it is a product with a reciprocal
     **dict.fromkeys(("sqrt", "square", "reciprocal"), (lambda value, *_: np.abs(value), 3)),
     **dict.fromkeys(("minimum", "maximum", "abs", "negative"), (lambda *_: 0.0, 0)),
     **dict.fromkeys(("erf", "log"), (lambda value, _: np.abs(value), _ULPS)),
@@ -125,32 +127,6 @@ def reduced(x: np.ndarray, *, function: str, axes: tuple[int, ...], keepdims: bo
         getattr(np, function)(part, axis=axes, keepdims=keepdims) for part in (wide, np.abs(wide))
     )
     return Defined(value, sizes, (wide.size // max(1, value.size) + 1) * (function in ("sum", "mean")))
-
-
-def adaptive(x: np.ndarray, *, sizes: Mapping[int, int], function: str = "mean") -> Defined:
-    """Return PyTorch's adaptive pool: of windows that follow from the sizes of the result.
-
-    Args:
-        x: the input.
-        sizes: those of the result, by the numbers of the axes that are pooled.
-        function: "mean" or "max".
-
-    >>> [adaptive(np.arange(3), sizes={0: 2}, function=word).value.tolist() for word in ("mean", "max")]
-    [[0.5, 1.5], [1.0, 2.0]]
-    """
-    value, large, terms = _wide(x), np.abs(_wide(x)), 0
-    for axis, outs in sizes.items():
-        at, ins = np.arange(outs)[:, None], x.shape[axis]
-        within = (np.arange(ins) >= at * ins // outs) & (np.arange(ins) < -(-(at + 1) * ins // outs))
-        if function == "max":
-            windows = np.where(within, np.moveaxis(value, axis, -1)[..., None, :], -np.inf)
-            value = np.moveaxis(windows.max(-1), -1, axis)
-            continue
-        matrix, terms = within / within.sum(1, keepdims=True), terms + ins + 2
-        value, large = (
-            np.moveaxis(np.moveaxis(part, axis, -1) @ matrix.T, -1, axis) for part in (value, large)
-        )
-    return Defined(value, large if terms else 0.0, terms)
 
 
 def product(*arrays: np.ndarray, matrix: np.ndarray | None = None) -> Defined:

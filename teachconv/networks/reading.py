@@ -241,7 +241,7 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if "mean" in word and (wanted != images or not wanted):
         return reduced
     if {*np.ravel(said.get("output_size", 1))} != {1}:
-        return _adaptive(x, entry["output"], "max" if "max" in word else "mean")
+        return _dialect("adaptive pool", getattr(torch, word), entry, arrays)
     order = [1 if number in images else size for number, size in enumerate(x.shape)]
     given: Facts = {
         "pool_size": tuple(x.shape[number] for number in images),
@@ -250,31 +250,6 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     kind, output = "max" if "max" in word else "average", entry["output"]
     facts = {"op_type": f"{kind} pool", "op": getattr(keras, f"{kind}_pool"), "arguments": given}
     return facts | {"axis": axis, "output": output if output is None else output.reshape(order)}
-
-
-def _adaptive(x: np.ndarray, y: np.ndarray, function: str) -> Facts:
-    """A pool whose windows follow from the size of its result."""
-    sizes = {axis: new for axis, (new, size) in enumerate(zip(y.shape, x.shape, strict=True)) if new != size}
-    given = {"sizes": sizes, "function": function}
-    return {"op_type": "adaptive pool", "op": definitions.adaptive, "arguments": given}
-
-
-def _fold(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """Patches added at their places, as the transposed convolution with a filter for each of their cells."""
-    said, x = {"dilation": 1, "padding": 0, "stride": 1} | entry["said"], arrays[0]
-    names = "output_size", "kernel_size", "dilation", "padding", "stride"
-    sizes, window, dilation, padding, stride = (np.broadcast_to(said[name], 2).tolist() for name in names)
-    axes = zip(sizes, window, dilation, padding, stride, strict=True)
-    steps = [divmod(n + 2 * p - (k - 1) * d - 1, s) for n, k, d, p, s in axes]
-    places, cells = [n + 1 for n, _ in steps], prod(window)
-    given = {
-        "weight": np.tile(np.eye(cells, dtype=x.dtype), (x.shape[-2] // cells, 1)).reshape(-1, 1, *window),
-        "groups": x.shape[-2] // cells,
-        "output_padding": [rest for _, rest in steps],
-        **{"stride": stride, "padding": padding, "dilation": dilation},
-    }
-    facts = {"op_type": "transposed convolution", "op": torch.conv_transpose2d, "arguments": given}
-    return facts | {"inputs": [x.reshape(*x.shape[:-1], *places)]}
 
 
 def _tflite(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -395,7 +370,7 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     limits = {"low": 0.0 if "relu" in word else least, "high": 6.0 if word == "relu6" else most}
     limits = {name: np.ravel(value)[0].item() for name, value in limits.items() if value is not None}
     op = None if np.any(slope) else definitions.clip
-    return {"op_type": "relu", "op": op, "arguments": {"low": -np.inf} | limits}
+    return {"op_type": "relu", "op": op, "arguments": {"low": -np.inf, "high": np.inf} | limits}
 
 
 def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -579,7 +554,6 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "max_pool2d": ("", "kernel_size", "stride", "padding", "dilation", "ceil_mode"),
     "avg_pool2d": ("", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"),
     **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), ("", "output_size")),
-    "fold": ("", "output_size", "kernel_size", "dilation", "padding", "stride"),
     **dict.fromkeys(("leaky_relu", "prelu", "PRelu", "PRELU"), ("", "negative_slope")),
     "instance_norm": ("", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"),
     **dict.fromkeys(("InstanceNormalization", "LayerNormalization"), ("", "weight", "bias")),
@@ -660,7 +634,7 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     ("interpolate", "resize", "upsample", "upsampling2d", "resizing"): _resized,
     ("resize_bilinear", "resize_nearest_neighbor"): _resized,
     ("separableconv2d",): _separable,
-    ("fold",): _fold,
+    ("fold",): partial(_dialect, "fold", torch.fold),
     ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
     ("linear", "dense", "gemm", "matmul", "fully_connected"): _dense,
     ("mean", "reducemean", "globalaveragepool", "globalmaxpool"): _whole,
@@ -674,6 +648,8 @@ for _rank in "123":
         tuple(f"global{kind}pooling{_rank}d" for kind in ("average", "max")): _whole,
         (f"maxpooling{_rank}d",): partial(_dialect, "max pool", keras.max_pool),
         (f"averagepooling{_rank}d",): partial(_dialect, "average pool", keras.average_pool),
+        (f"adaptiveaveragepooling{_rank}d",): partial(_dialect, "adaptive pool", keras.adaptive_average_pool),
+        (f"adaptivemaxpooling{_rank}d",): partial(_dialect, "adaptive pool", keras.adaptive_max_pool),
         (f"conv{_rank}d", f"depthwiseconv{_rank}d"): _keras_convolution,
         (f"conv{_rank}dtranspose",): partial(_dialect, "transposed convolution", keras.conv_transpose),
     }

@@ -61,17 +61,26 @@ class Network:
         """Return the arrays that the model returns."""
         return arrays_in([value for value, _ in self.returned.values()])
 
-    def again(self, number: int, result: np.ndarray) -> Network:
-        """Return the layers of another run, in which a layer has a different result.
+    def last_like(self, number: int) -> int:
+        """Return the last layer with the result of one, which others may have left as it is."""
+        taken = [each for layer in self.layers for each in layer.makers]
+        taken += [makers for _, makers in self.returned.values()]
+        return max((makers[-1] for makers in taken if number in makers), default=number)
+
+    def again(self, results: Mapping[int, np.ndarray]) -> Network:
+        """Return the layers of another run, in which layers have different results, by their numbers.
 
         Raises:
-            ValueError: if the model cannot run with it.
+            ValueError: if the model cannot run with them, or its layers are then others.
         """
-        there = self.layers[number].output
-        if framework_of(self.model) in ("recording", "arrays") or there is None or result.size != there.size:
+        sizes = [(getattr(self.layers[n].output, "size", 0), array.size) for n, array in results.items()]
+        if framework_of(self.model) in ("recording", "arrays") or any(one != other for one, other in sizes):
             raise ArgumentError("a recording cannot run, nor a model with a result of another size")
-        instead = {**self.instead, number: result}
-        return _walked(self.model, self.calls[-1]["input"], self.run_with(instead, {}), instead)
+        instead = {**self.instead, **results}
+        made = _walked(self.model, self.calls[-1]["input"], self.run_with(instead, {}), instead)
+        if len(made.layers) != len(self.layers):
+            raise ArgumentError("with other results, the model has other layers")
+        return made
 
     def run_with(
         self, instead: Mapping[int, np.ndarray], added: Mapping[int, np.ndarray]

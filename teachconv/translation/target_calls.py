@@ -65,6 +65,8 @@ class Target:
             axes, {all} for the layout of the call.
         shuffles: for each shuffle of pixels whether it makes channels, its function, its name, its argument
             for the size of a block, its other words, and its layout.
+        adaptive: for each adaptive pool what it makes of a window, how many axes it pools, its function, its
+            name and its layout.
         norm: the function of batch normalisation, its name, its argument for eps, its arrays and its layout.
         no_norm: why it has no batch normalisation.
         no_window_of_one: why a window of one cell cannot be run.
@@ -94,6 +96,7 @@ class Target:
     pad: tuple[Any, ...] = ()
     resize: tuple[Any, ...] = ()
     shuffles: tuple[tuple[Any, ...], ...] = ()
+    adaptive: tuple[tuple[Any, ...], ...] = ()
     norm: tuple[Any, ...] = ()
     no_norm: str = ""
     no_window_of_one: str = ""

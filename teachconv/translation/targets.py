@@ -121,6 +121,12 @@ TARGETS: dict[Any, Target] = {
                 (False, torch.pixel_shuffle, "F.pixel_shuffle", "upscale_factor", {}, "NCHW"),
                 (True, torch.pixel_unshuffle, "F.pixel_unshuffle", "downscale_factor", {}, "NCHW"),
             ),
+            adaptive=tuple(
+                (reduce, rank, getattr(torch, name), f"F.{name}", "NC{own}")
+                for reduce, word in (("average", "avg"), ("max", "max"))
+                for rank in (1, 2, 3)
+                for name in (f"adaptive_{word}_pool{rank}d",)
+            ),
             norm=(
                 torch.batch_norm,
                 "F.batch_norm",
@@ -267,6 +273,14 @@ TARGETS: dict[Any, Target] = {
                     {"interpolation": word, "data_format": "channels_last"}
                     for word in ("bilinear", "nearest")
                 ),
+            ),
+            adaptive=tuple(
+                (reduce, rank, function, f"keras.ops.{function.__name__}", "N{own}C")
+                for reduce, function in (
+                    ("average", keras.adaptive_average_pool),
+                    ("max", keras.adaptive_max_pool),
+                )
+                for rank in (1, 2, 3)
             ),
             norm=(
                 keras.batch_normalization,

@@ -23,7 +23,8 @@ from ..windows import pooling
 from ..windows.calls import FUNCTIONS, bound_shapes
 from ..windows.normalization import BatchNormCall
 from ..windows.padding import PadCall
-from ..windows.pooling import PoolCall
+from ..windows.patches import PatchCall
+from ..windows.pooling import AdaptiveCall, PoolCall
 from ..windows.resizing import ResizeCall, ShuffleCall
 from ..windows.walking import counts, whole
 from .sizes import LONGEST
@@ -341,8 +342,25 @@ def _norm_ways(call: BatchNormCall, to: Target) -> Iterator[TargetCall]:
     yield TargetCall(function, name, {eps: call.eps}, layout, layout, arrays=arrays)
 
 
+def _adaptive_ways(call: AdaptiveCall, to: Target) -> Iterator[TargetCall]:
+    """Yield the candidates for an adaptive pool."""
+    spatial = "".join(letter for letter in call.layout if letter in "DHW")
+    words = {"output_size": tuple(call.output_shape[axis] for axis in call.pooled)}
+    for reduce, rank, function, name, layout in to.adaptive:
+        own = layout.format(own=spatial)
+        if (reduce, rank) == (call.reduce, len(spatial)) and sorted(own) == sorted(call.layout):
+            yield _of_one_array((function, name, words, own))
+
+
+def _no_ways(call: Any, to: Target) -> Iterator[TargetCall]:
+    """Yield nothing: of patches of an image, the frameworks' functions order the cells differently."""
+    yield from ()
+
+
 _WAYS: dict[type, Callable[[Any, Target], Iterator[TargetCall]]] = {
     PoolCall: _pool_ways,
+    AdaptiveCall: _adaptive_ways,
+    PatchCall: _no_ways,
     PadCall: _pad_ways,
     BatchNormCall: _norm_ways,
     ResizeCall: _resize_ways,
@@ -355,6 +373,7 @@ _WAYS: dict[type, Callable[[Any, Target], Iterator[TargetCall]]] = {
 
 _NAMES = {
     PoolCall: "pool(x)",
+    AdaptiveCall: "pool(x)",
     PadCall: "pad(x)",
     BatchNormCall: f"normalise(x, {', '.join(_CHANNELS)})",
     ResizeCall: "resize(x)",

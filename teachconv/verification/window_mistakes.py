@@ -28,7 +28,8 @@ from ..windows.calls import bound_call
 from ..windows.normalization import BatchNormCall
 from ..windows.padding import RULES as PAD_RULES
 from ..windows.padding import PadCall
-from ..windows.pooling import PoolCall, pool_call
+from ..windows.patches import PatchCall
+from ..windows.pooling import AdaptiveCall, PoolCall, pool_call
 from ..windows.resizing import NEAREST, RULES, SHIFTS, ResizeCall, ShuffleCall
 from ..windows.walking import counts
 from .diagnosing import explained_by, search
@@ -366,8 +367,42 @@ def _shuffle_mistakes(call: ShuffleCall) -> list[Changed]:
     ]
 
 
+def _adaptive_mistakes(call: AdaptiveCall) -> list[Changed]:
+    """Return the mistakes of an adaptive pool: the pool of one size in its place, or the other reduction."""
+    sizes = [(call.input_shape[axis], call.output_shape[axis]) for axis in call.pooled]
+    strides = tuple(max(1, n // outs) for n, outs in sizes)
+    window = tuple(n - (outs - 1) * s for (n, outs), s in zip(sizes, strides, strict=True))
+    found: list[Changed] = []
+    with suppress(ArgumentError):  # of a larger result no pool has the size
+        facts = call.input_shape, call.layout, window, strides, ("VALID", ((0, 0),) * len(sizes))
+        words = "if every window has the size n - (m - 1) · stride, at the stride ⌊n / m⌋, as of a pool"
+        pool = pool_call(call.function, call.reduce, *facts, start=-np.inf)
+        found.append(("regular_windows", words, pool))
+    if call.reduce == "max":
+        other = ("average_for_max", "if it is the mean, not the maximum", replace(call, reduce="average"))
+    else:
+        other = ("max_for_average", "if it is the maximum, not the mean", replace(call, reduce="max"))
+    return [*found, other]
+
+
+def _patch_mistakes(call: PatchCall) -> list[Changed]:
+    """Return the mistakes of patches: the other order of their cells, and what becomes of overlaps."""
+    order = "if a patch's cells are ordered by the tap first, then by the channel (TensorFlow)"
+    found: list[Changed] = [("channel_order", order, replace(call, by_tap=not call.by_tap))]
+    if call.adds:
+        ones = replace(call, adds=False)(np.ones(call.image_shape))
+        times = np.maximum(1, call.added(ones))
+        found += [
+            ("overlap_overwritten", "if patches overwrite each other", partial(call.added, keeps_last=True)),
+            ("overlap_averaged", "if overlapping patches are averaged, not added", lambda x: call(x) / times),
+        ]
+    return found
+
+
 MISTAKES: dict[type, Callable[[Any], list[Changed]]] = {
     PoolCall: _pool_mistakes,
+    AdaptiveCall: _adaptive_mistakes,
+    PatchCall: _patch_mistakes,
     PadCall: _pad_mistakes,
     BatchNormCall: _norm_mistakes,
     ResizeCall: _resize_mistakes,
@@ -393,9 +428,15 @@ def limits(call: Any, x: np.ndarray) -> list[np.ndarray]:
         terms = 3 * x.ndim + sum(8 * (call.input_shape[axis] + 1) for axis in call.resized)
         largest = sizes.max(tuple(call.resized), keepdims=True).astype(np.float64)
         return [bounds.direct(np.broadcast_to(largest, call.output_shape), terms, x.dtype)]
-    if not isinstance(call, PoolCall) or call.reduce == "max" or is_integer(x.dtype):
+    terms = getattr(call, "terms", 0)  # how many numbers are added
+    if (
+        not terms
+        or getattr(call, "reduce", "") == "max"
+        or not getattr(call, "adds", True)
+        or is_integer(x.dtype)
+    ):
         return [np.zeros(())] * 2
-    return [bounds.direct(call(sizes).astype(np.float64), call.terms + 2, x.dtype)]
+    return [bounds.direct(call(sizes).astype(np.float64), terms + 2, x.dtype)]
 
 
 def _parts(result: Any) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from functools import reduce as fold_left
 from itertools import product
 from math import prod
 from operator import mul
@@ -209,6 +210,120 @@ def refuse_wide_pads(pads: Pads, sizes: Shape, name: str = "padding") -> None:
                 raise ArgumentError(
                     f"{side.capitalize()} {name} {pad} needs to be smaller than the window size {k}"
                 )
+
+
+# ---------------------------------------------------------------------------------------------
+# Pools whose windows follow from the size of the result
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AdaptiveCall:
+    """One call of an adaptive pool in some framework's words, resolved, and the law of its windows.
+
+    Of an axis with n cells, cell o of m results reads the cells from ⌊o · n / m⌋ up to ⌈(o + 1) · n / m⌉,
+    that one left out. If m divides n, these are the windows of a pool of size and stride n / m. Otherwise
+    neighbours share a cell, and windows may have two sizes: no pool has them.
+
+    Attributes:
+        function: the framework's name for it, such as "torch.adaptive_avg_pool2d".
+        reduce: what is made of a window: "max" or "average".
+        layout: the letters of the axes, such as "NCHW".
+        input_shape: the shape of the input.
+        output_shape: the shape of the result.
+    """
+
+    function: str
+    reduce: str
+    layout: str
+    input_shape: Shape
+    output_shape: Shape
+
+    def window(self, axis: int, out: int) -> range:
+        """Return the cells of an axis that a cell of the result reads.
+
+        >>> [AdaptiveCall("pool", "max", "W", (5,), (3,)).window(0, out) for out in range(3)]
+        [range(0, 2), range(1, 4), range(3, 5)]
+        """
+        size, outs = self.input_shape[axis], self.output_shape[axis]
+        return range(out * size // outs, -(-(out + 1) * size // outs))
+
+    @property
+    def pooled(self) -> list[int]:
+        """The axes that are pooled."""
+        return [axis for axis, letter in enumerate(self.layout) if letter in "DHW"]
+
+    @cached_property
+    def divisors(self) -> np.ndarray:
+        """How many cells each window has, in a shape that broadcasts to the result."""
+        sizes = (
+            [len(self.window(axis, out)) for out in range(outs)] if axis in self.pooled else [1]
+            for axis, outs in enumerate(self.output_shape)
+        )
+        return fold_left(np.multiply.outer, map(np.array, sizes))
+
+    @property
+    def terms(self) -> int:
+        """How many cells the largest window has."""
+        return int(self.divisors.max(initial=1))
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the result, exact and rounded once; NaN is larger than any number."""
+        host_array(x, "input", None)
+        check_memory(self.output_shape, np.dtype(np.float64), "a pool's result")
+        if self.reduce == "max":
+            return self._walk(np.maximum, x)
+        numbers = floating(x, f"the input of {self.function}")
+        return exactly(partial(self._walk, np.add), numbers, self.terms, self.divisors)
+
+    def _walk(self, combine: np.ufunc, x: np.ndarray) -> np.ndarray:
+        """Return the cells of each window combined, along one axis after the other."""
+        for axis in self.pooled:
+            windows = (self.window(axis, out) for out in range(self.output_shape[axis]))
+            x = np.stack([combine.reduce(x.take(window, axis), axis) for window in windows], axis)
+        return x
+
+    def explain(self, x: np.ndarray, cell: Shape) -> CellExplanation:
+        """Return the cells of the window of a cell of the result, and what is made of them."""
+        windows = [self.window(n, i) if n in self.pooled else [i] for n, i in enumerate(cell)]
+        taps = tuple((place, x[place].item()) for place in product(*windows))
+        steps = []
+        for n in self.pooled:
+            size, outs, out = self.input_shape[n], self.output_shape[n], cell[n]
+            begins = f"axis {n}: from ⌊{out} · {size} / {outs}⌋ to before ⌈{out + 1} · {size} / {outs}⌉:"
+            steps.append((begins, f"{windows[n][0]} to {windows[n][-1]}"))
+        divisor = len(taps) if self.reduce == "average" else None
+        by = f"; divided by {divisor}" if divisor else ""
+        what = f"the {self.reduce} of {tables.count(len(taps), 'cell')}{by}"
+        return CellExplanation(self, cell, self(x)[cell].item(), taps, what, divisor, (*steps,))
+
+    @property
+    def rule(self) -> str:
+        """Which cells a window has, as a sentence."""
+        return f"{self.reduce}: cell o of m reads from ⌊o · n / m⌋ to before ⌈(o + 1) · n / m⌉ of n cells"
+
+    def __str__(self) -> str:
+        head = f"{self.function}: input {list(self.input_shape)} {self.layout} -> {list(self.output_shape)}"
+        lines = [f"  {self.rule}"]
+        for axis in self.pooled:
+            sizes = {len(self.window(axis, out)) for out in range(self.output_shape[axis])}
+            lines.append(f"  axis {axis}: windows of {' and '.join(map(str, sorted(sizes)))} cells")
+        return tables.Table((), [], head, lines).text()
+
+
+def adaptive_call(function: str, reduce: str, layout: str, shape: Shape, sizes: Shape) -> AdaptiveCall:
+    """Return the call of an adaptive pool.
+
+    Args:
+        function, reduce, layout: as the attributes of `AdaptiveCall`.
+        shape: the input's shape.
+        sizes: those of the result, one for each axis that is pooled.
+    """
+    rest = iter(sizes)
+    new = tuple(next(rest) if a in "DHW" else n for n, a in zip(shape, layout, strict=True))
+    if any(n < 1 and letter in "DHW" for n, letter in zip(shape, layout, strict=True)):
+        raise ArgumentError(f"the input must have no empty axis to pool; got {list(shape)} {layout}")
+    return AdaptiveCall(function, reduce, layout, shape, new)
 
 
 # ---------------------------------------------------------------------------------------------

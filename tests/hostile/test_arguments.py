@@ -205,7 +205,8 @@ FUNCTIONS = {
 DIALECTS = {
     "torch": {"input": NCHW, "weight": OIHW, "pad": (1, 1), "grad_output": Y.transpose(0, 3, 1, 2)}
     | {"kernel_size": 2, "input_size": NCHW.shape, "weight_size": OIHW.shape}
-    | {"running_mean": TWO, "running_var": TWO, "upscale_factor": 1, "downscale_factor": 2},
+    | {"running_mean": TWO, "running_var": TWO, "upscale_factor": 1, "downscale_factor": 2}
+    | {"output_size": 2},
     "onnx": {"X": NCHW, "W": OIHW, "kernel_shape": (2, 2), "data": NCHW, "pads": [1] * 8}
     | {"input": NCHW, "blocksize": 1}
     | dict.fromkeys(("scale", "B", "input_mean", "input_var"), TWO),
@@ -213,9 +214,10 @@ DIALECTS = {
     | {"operand": X, "init_value": 0, "computation": "max", "window_dimensions": (1, 2, 2, 1)}
     | {"array": X, "pad_width": 1, "image": X, "shape": X.shape, "method": "linear"},
     "keras": {"inputs": X, "kernel": W, "pool_size": 2, "x": X, "pad_width": 1}
-    | {"mean": TWO, "variance": TWO, "axis": -1, "images": X, "size": (3, 2)},
+    | {"mean": TWO, "variance": TWO, "axis": -1, "images": X, "size": (3, 2), "output_size": 2},
 }
-ONE_OF_TWO = {"torch.interpolate": {"size": 3}, "onnx.resize": {"sizes": [1, 2, 3, 5]}}  # one has to be given
+OWN = {"torch.interpolate": {"size": 3}, "onnx.resize": {"sizes": [1, 2, 3, 5]}}  # of two one has to be given
+OWN |= {"torch.fold": {"input": np.ones((1, 8, 9), "f4"), "output_size": 4}}
 KERAS = {"filters": 2, "kernel_size": 3, "units": 3, "rate": 0.5, "target_shape": (32,), "shape": (4, 4, 2)}
 KERAS |= {"pool_size": 2, "activation": "relu", "schedule": lambda epoch: 0.1, "learning_rate": 0.1}
 KERAS |= {"function": lambda x, **more: x, "dims": (2, 1, 3), "filepath": "best.weights.npz"}
@@ -268,7 +270,7 @@ def of_dialects():
                     more = {"input": np.ones((1, 2, 4, 4, 4)[: 2 + int(rank)], "f4")}
                     more["weight"] = np.ones((2, 2, 3, 3, 3)[: 2 + int(rank)], "f4")
                 label = f"{name}.{function.__name__}"
-                yield label, (function, required(function, words | more) | ONE_OF_TWO.get(label, {}))
+                yield label, (function, required(function, words | more) | OWN.get(label, {}))
 
 
 OF_RANK = {1: X[:, 0], 2: X, 3: np.stack([X] * 4, 1)}  # what a layer takes

@@ -63,6 +63,16 @@ def test_errors_are_carried_through_functions(op, arguments, right):
     assert np.allclose(found, right, rtol=1e-5, atol=1e-5)
 
 
+def test_a_product_of_arrays_is_rounded_once_and_a_constant_before():
+    terms = [
+        definitions.pointwise(*arrays, function=word, **constant).terms
+        for word in ("multiply", "add")
+        for arrays, constant in (((X, X), {}), ((X,), {"constant": 0.1}), ((X, X, X), {}))
+    ]
+    assert terms == [1, 2, 2] * 2
+    assert definitions.pointwise(X, X, function="maximum").terms == 0
+
+
 def test_logarithms_of_sums_of_exponentials_are_those_of_the_definition():
     """log(e^0 + e^0 + e^0) is log 3; numbers near 1000 have exponentials that are too large."""
     for first in (0.0, 1000.0):
@@ -409,6 +419,91 @@ def test_activations_of_another_program(tmp_path):
 # ---------------------------------------------------------------------------------------------
 # Networks of PyTorch and ONNX
 # ---------------------------------------------------------------------------------------------
+
+
+def activated(text, bias=0.0):
+    """Two convolutions of PyTorch, and between them layers such as "relu6 pool"; the first has this bias."""
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    torch.manual_seed(0)
+    known = {
+        "relu": nn.ReLU,
+        "relu6": nn.ReLU6,
+        "pool": lambda: nn.MaxPool2d(2, 1),
+        "leaky": lambda: nn.LeakyReLU(0.1),
+        "leakier": lambda: nn.LeakyReLU(0.3),
+        "zero": lambda: nn.LeakyReLU(0.0),
+        "clip": lambda: nn.Hardtanh(0, np.inf),
+        "gate": nn.Sigmoid,
+    }
+    made = nn.Sequential(nn.Conv2d(2, 3, 3))
+    last = nn.Conv2d(3, 2, 2)
+    for name in text.split():
+        made.add_module(name, known[name]())
+    with torch.no_grad():
+        made[0].bias += bias
+    return made.append(last).eval()
+
+
+FIRST = IMAGE.transpose(0, 3, 1, 2)  # of which no result of the first convolution is above 6
+# what two models have between their convolutions, the bias before it, and what is said
+LIMITS = [
+    ("relu", "relu6", 0, "another high: 'relu6' (torch) has max_val=6.0, where 'relu' (torch) has high inf"),
+    ("leaky", "leakier", 99, "another slope: 'leakier' (torch) has negative_slope=0.3"),
+    ("relu", "", 99, "the second model has no such layer: 'relu' (torch) is a relu"),
+    ("relu relu6", "relu", 0, "the second model has no such layer: 'relu6' (torch) is a relu"),
+    ("relu pool", "pool relu6", 0, "another high: 'relu6' (torch)"),
+    ("gate relu", "relu gate", 99, "the first model has no such layer: 'relu' (torch) is a relu"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "bias", "words"), LIMITS)
+def test_limits_that_no_number_passes_are_said(one, other, bias, words):
+    """Both models agree on this input, and they are other functions."""
+    report = tc.compare(activated(one, bias), activated(other, bias), FIRST)
+    assert (report.passed, report.first_parting) == (None, None), str(report)
+    text = " ".join(str(report).split())
+    assert text.startswith(f"equal on these inputs; on larger numbers they differ: {words}"), text
+    assert [row.code for row in report.layers].count("no_effect") == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *(("relu6", "relu6 relu"), ("relu6", "relu relu6"), ("relu pool", "pool relu"), ("relu", "zero")),
+        *(("gate", "gate relu6"), ("relu", "clip")),
+    ],
+)
+def test_activations_in_other_words_have_the_same_limits(one, other):
+    for models in (one, other), (other, one):
+        report = tc.compare(*map(activated, models), FIRST)
+        assert report.passed, str(report)
+
+
+def test_other_numbers_from_inside_a_segment_that_agrees_have_a_place():
+    """A mean hides one number of 3,844, and its bound is wide; but what it is the mean of is returned, too."""
+    torch = pytest.importorskip("torch")
+
+    class Inside(torch.nn.Module):
+        def __init__(self, high):
+            super().__init__()
+            torch.manual_seed(0)
+            self.conv, self.clip = torch.nn.Conv2d(1, 2, 3), torch.nn.Hardtanh(-9, high)
+
+        def forward(self, x):
+            last = torch.tanh(self.clip(self.conv(x)))
+            return last.mean((2, 3)), last
+
+    image = np.random.default_rng(0).standard_normal((1, 1, 64, 64)).astype("float32")
+    largest = walk(Inside(9).eval(), image).layers[0].output.max()
+    models = [Inside(float(largest) - less).eval() for less in (0.1, 0.02)]
+    report = tc.compare(*models, image)
+    rows = [(row.a, row.same) for row in report.layers]
+    assert rows == [("conv", True), ("clip", False), ("tanh", True), ("mean", True)]
+    assert "another high" in report.first_parting.reason
+    recorded = tc.compare(*(recorder.record_torch(made, image) for made in models))
+    assert (recorded.passed, recorded.first_parting.a) == (False, "clip")
+
 
 SOME = (
     *("norm_as_mul_and_add", "norm_folded_forward", "bias_in_the_mean_of_the_norm", "scale_through_a_relu"),

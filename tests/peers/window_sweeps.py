@@ -1,4 +1,4 @@
-"""Seeded random calls of pools, padding, batch normalisation and resizes in each framework's words, the real functions, and ours.
+"""Seeded random calls of pools, patches, padding, batch normalisation and resizes in each framework's words, the real functions, and ours.
 
 `FUNCTIONS` has, for each framework, the names of its functions. A call is a shape, a dtype and arguments; `data` gives
 its numbers, small integers. Averages are of multiples of 5040, so that most means are integers too.
@@ -20,13 +20,18 @@ FUNCTIONS = {
         "pad_backward",
         "batch_norm",
         *("interpolate", "pixel_shuffle", "pixel_unshuffle"),
+        *(f"adaptive_{name}_pool{rank}d" for name in ("avg", "max") for rank in (1, 2, 3)),
+        *("unfold", "fold"),
     ),
     "onnx": (
         *("max_pool", "average_pool", "pad", "batch_normalization"),
         *("resize", "depth_to_space", "space_to_depth"),
     ),
     "jax": ("reduce_window", "pad", "resize"),
-    "keras": ("max_pool", "average_pool", "pad", "batch_normalization", "resize"),
+    "keras": (
+        *("max_pool", "average_pool", "pad", "batch_normalization", "resize"),
+        *("adaptive_average_pool", "adaptive_max_pool"),
+    ),
 }
 RESIZES, SHUFFLES = ("resize", "interpolate"), ("depth", "space", "pixel")  # how their names begin
 
@@ -279,11 +284,48 @@ def shuffle(c, framework, function):
     return [*batch, channels, rows, cols], "float32", arguments
 
 
+def adaptive(c, framework, function):
+    """Sizes that divide the input's, that do not, and that are larger; PyTorch keeps a size for None."""
+    rank = int(function[-2]) if framework == "torch" else c.of(1, 2, 2, 3)
+    sizes = [c.int(1, 9 if rank < 3 else 5) for _ in range(rank)]
+    new = c.int(1, 6) if c.maybe(0.3) else [c.of(1, size, c.int(1, 7)) for size in sizes]
+    if framework == "keras":
+        if "max" in function:  # TensorFlow 2.21 stops the process for a size of 1 or more than the input's
+            sizes = [max(2, size) for size in sizes]
+            new = [max(2, min(n, size)) for n, size in zip(per_axis(new, rank), sizes, strict=True)]
+        return [c.int(1, 2), *sizes, c.int(1, 2)], "float32", {"output_size": new}
+    if rank > 1 and isinstance(new, list) and c.maybe(0.3):
+        new[c.int(0, rank - 1)] = None
+    outer = [c.int(1, 2), c.int(1, 2)][c.maybe(0.2) :]
+    return [*outer, *sizes], "float32", {"output_size": new}
+
+
+def patches(c, framework, function):
+    """Patches that fit, with gaps between them or overlaps; and columns that belong to no such image."""
+    sizes = [c.int(1, 7) for _ in range(2)]
+    words = {"kernel_size": ints(c, 2, 1, 3), "stride": ints(c, 2, 1, 3)}
+    words |= {"padding": ints(c, 2, 0, 2)} if c.maybe() else {}
+    words |= {"dilation": ints(c, 2, 1, 2)} if c.maybe(0.4) else {}
+    outer = [c.int(1, 2), c.int(1, 2)][c.maybe(0.2) :]
+    if function == "unfold":
+        return [*outer, *sizes], "float32", words
+    usual = {"padding": 0, "dilation": 1} | words
+    facts = zip(
+        sizes,
+        *(per_axis(usual[name], 2) for name in ("kernel_size", "stride", "padding", "dilation")),
+        strict=True,
+    )
+    count = int(np.prod([max(1, (n + 2 * p - d * (k - 1) - 1) // s + 1) for n, k, s, p, d in facts]))
+    rows = outer[-1] * int(np.prod(per_axis(words["kernel_size"], 2)))
+    return [*outer[:-1], rows, count + c.maybe(0.05)], "float32", {"output_size": sizes} | words
+
+
 def call(framework, function, seed):
     """Return shape, dtype and arguments of a seeded call."""
     names = sorted(FUNCTIONS)
     number = 1_000_000 * names.index(framework) + 10_000 * FUNCTIONS[framework].index(function) + seed
-    for start, made in (("pad", pad), ("batch", norm), (RESIZES, resize), (SHUFFLES, shuffle)):
+    others = ("adaptive", adaptive), (("fold", "unfold"), patches)
+    for start, made in (("pad", pad), ("batch", norm), (RESIZES, resize), (SHUFFLES, shuffle), *others):
         if function.startswith(start):
             return made(Chooser(number), framework, function)
     return globals()[framework](Chooser(number), function)
@@ -483,7 +525,7 @@ def by_keras(function, x, arguments, seed):
 
     if function == "resize":
         return [np.asarray(keras.ops.image.resize(x, **arguments))]
-    return [np.asarray(getattr(keras.ops, function)(x, **arguments))]
+    return [np.asarray(getattr(keras.ops, function)(keras.ops.convert_to_tensor(x), **arguments))]
 
 
 def theirs(framework, function, x, arguments, seed):

@@ -136,13 +136,18 @@ class Anchors:
             return [(len(network.layers) - 1,)]
         return [makers for _, makers in network.returned.values()]
 
-    def open(self, side: int) -> list[int]:
-        """Return the layers before what a model returns that are in no segment that ends at an anchor."""
+    def open(self, side: int, whole: bool = False) -> list[int]:
+        """Return the layers before what a model returns that are in no segment that ends at an anchor.
+
+        Args:
+            side: of which model.
+            whole: whether those of such a segment count too, from which a model returns other numbers.
+        """
         network, known = self.networks[side], self.known(side)
         if network.framework == "arrays":
             return [number for number in range(len(network.layers)) if number not in known]
         ends = [n for makers in self._last(side) for n in chosen(makers, known)]
-        within = {n for number in known if number != INPUT for n in self.layers(side, number)}
+        within = {n for number in known if number != INPUT for n in self.layers(side, number) if not whole}
         return [number for number in closure(network, ends, known) if number not in within]
 
 

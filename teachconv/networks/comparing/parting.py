@@ -7,12 +7,14 @@ the first place from which on the two agree again, the segment ends that differs
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...data.seeded import make_array
 from ...support import tables
 from ...support.errors import ArgumentError
 from ...support.progress import say
@@ -22,11 +24,14 @@ from ..walking import INPUT, Network
 from .anchoring import Anchors, Verdict, farthest, half_of_the_digits, judged
 from .judging import exact, judge, of_shape, relayout
 from .reasons import mended_call, reason_of_segment, without_effect
+from .spreading import closure, output_of
 
 NAN = "NaN or infinity begins"
 _UNJUDGED = (LAYOUT, "array")  # of which no call is known that may be wrong
 _ROUNDS = 4  # the most places that are looked for
 _RUNS = 40  # of the first model for each place
+_UNLIMITED = ("convolution", "norm", "product")  # ends of the names of layers that may return any number
+_LARGE = 1000.0  # in size, beyond the limits of activations
 _FIRST = 5  # the most layers of each model that are tried as one that the other does not have
 
 
@@ -101,10 +106,11 @@ class Partings:
         anchors, stopped = Anchors(*self.networks), [network.layers[-1].error for network in self.networks]
         is_apart, end = stopped.count("") == 1, Verdict(None)
         while True:
-            cut, opens = self._judge_segments(anchors), [anchors.open(side) for side in (0, 1)]
+            cut = self._judge_segments(anchors)
             if not any(stopped):
                 end = returned(anchors)
                 is_apart = end.same is False and end.code not in ("structure", "dtype")
+            opens = [anchors.open(side, is_apart) for side in (0, 1)]
             if cut is None and is_apart and any(opens) and len(self._forced) < _ROUNDS:
                 say("running on with the second model's numbers")
                 cut = None if any(stopped) else self._cut(anchors, opens)
@@ -118,11 +124,15 @@ class Partings:
             layers = [opens[0], [] if self.networks[1].framework == "arrays" else opens[1]]
             if not any(stopped):
                 self._add(anchors, layers, end, (len(self.networks[0].layers), 0))
-        rows = [row for key in sorted(self._done) for row in self._done[key][1]]
         if end.same and self._forced:
             end = Verdict(None)
+        elif end.same:
+            refusals = TypeError, ValueError, IndexError, RuntimeError  # of what a model does not take
+            with suppress(*refusals):
+                self._judge_beyond(anchors)
         if end.same is False and end.code != "moved":
             end = end._replace(reason=f"{end.reason}; {_last_equal(anchors, ((), ()))}")
+        rows = [row for key in sorted(self._done) for row in self._done[key][1]]
         return [*rows, *self._rest(opens, stopped)], end
 
     def _judge_segments(self, anchors: Anchors) -> Cut | None:
@@ -140,12 +150,44 @@ class Partings:
             self._add(anchors, layers, verdict, key)
         return None
 
+    def _judge_beyond(self, anchors: Anchors) -> None:
+        """Say which segments agree on these inputs only: those of activations with other limits, say.
+
+        Both models run once more. In place of what layers return that may return any number, such as
+        convolutions, both get large drawn numbers, which the layers behind them then go on with.
+        """
+        drawn: list[dict[int, np.ndarray]] = [{}, {}]
+        for a, b, arrange in anchors.found[1:]:
+            array = output_of(anchors.networks[1], b)
+            types = [network.layers[n].op_type for network, n in zip(anchors.networks, (a, b), strict=True)]
+            if array.dtype.kind == "f" and any(name.endswith(_UNLIMITED) for name in types):
+                drawn[1][b] = _LARGE * make_array(array.shape, "float64", seed=f"beyond {b}")
+                drawn[0][a] = arrange(drawn[1][b])
+        made = [network.again(there) for network, there in zip(anchors.networks, drawn, strict=True)]
+        done = set[int]()
+        for a, b, arrange in anchors.found[1:]:
+            ends = [network.last_like(n) for network, n in zip(anchors.networks, (a, b), strict=True)]
+            pair = [output_of(network, n) for network, n in zip(made, ends, strict=True)]
+            one = pair[0].reshape(output_of(anchors.networks[0], a).shape)
+            other = arrange(pair[1].reshape(output_of(anchors.networks[1], b).shape))
+            apart = farthest(one, other)
+            layers = [closure(*facts) for facts in zip(made, [[n] for n in ends], drawn, strict=True)]
+            if half_of_the_digits(one) < apart < np.inf and not done & {*layers[0]}:
+                done |= {*layers[0]}
+                found = reason_of_segment(*_parts(made, layers))
+                _, rows = self._done.get((ends[0], ends[1]), self._done[a, b])
+                words = f"equal on these inputs; on larger numbers they differ: {found.words}"
+                rows[-1] = replace(rows[-1], same=None, code="no_effect", reason=words)
+
     def _part(
         self, anchors: Anchors, cut: Cut, within: Sequence[Sequence[int]], stopped: bool = False
     ) -> None:
         """Add the row of a place at which the models part, or one of them stopped."""
         ends = list(enumerate((cut.a, cut.b)))
         layers = [anchors.layers(side, end) if end in within[side] else [] for side, end in ends]
+        if cut.state is not anchors.networks[0]:  # a model may return other numbers from inside a segment
+            for key in [key for key, (done, _) in self._done.items() if {*done[0]} & {*layers[0]}]:
+                del self._done[key]
         self._add(anchors, layers, Verdict(False), (cut.a, cut.b))
         row = self._done[cut.a, cut.b][1][-1]
         if stopped and not row.code:  # what the other model takes, this one refuses
@@ -160,7 +202,7 @@ class Partings:
         row = self._row(layers, verdict)
         if verdict.same is False:
             row = self._explained(anchors, row, layers, end)
-        elif verdict.same and not row.wrong and (words := without_effect(*self._parts(anchors, layers))):
+        elif verdict.same and not row.wrong and (words := without_effect(*_parts(anchors.networks, layers))):
             row = replace(row, same=None, code="no_effect", reason=words)
         wrong = [
             self._row([[n], []] if side == 0 else [[], [n]], Verdict(None))
@@ -179,9 +221,7 @@ class Partings:
         wrong = next((row for row in every if row.passed is False), None)
         unsure = [row for row in every if row.passed is None]
         telling = [wrong] if wrong else unsure or [row for row in every if NAN in row.note][:1]
-        parts = [
-            [network.layers[n] for n in part] for network, part in zip(self.networks, layers, strict=True)
-        ]
+        parts = _parts(self.networks, layers)
         kinds = [[layer.op_type for layer in part if layer.op_type != LAYOUT] for part in parts]
         names = kinds[0] or kinds[1] or [LAYOUT]
         (a, b), (a_passed, b_passed) = (
@@ -206,9 +246,7 @@ class Partings:
         places = _places(anchors, within) if len(self._forced) < _ROUNDS else ()
         for a, b in islice((place for place in places if place != end), _RUNS):
             try:
-                made = state.again(a, _laid_out(second, b, state, a))
-                if len(made.layers) != len(state.layers):
-                    continue
+                made = state.again({a: _laid_out(second, b, state, a)})
                 found = Anchors(made, second, [*self._forced, (a, b)])
             except (TypeError, ValueError, IndexError, RuntimeError):
                 continue
@@ -235,7 +273,7 @@ class Partings:
         self, anchors: Anchors, row: LayerRow, layers: Sequence[Sequence[int]], end: tuple[int, int]
     ) -> LayerRow:
         """Return a row with the reason why its segments differ, and how much of the difference they cause."""
-        found = reason_of_segment(*self._parts(anchors, layers))
+        found = reason_of_segment(*_parts(anchors.networks, layers))
         if not row.wrong:
             if found.code == "moved" and all(layers) and (words := self._wiring(anchors, *end)):
                 found = found._replace(code="wiring", words=words)
@@ -244,11 +282,6 @@ class Partings:
             row = replace(row, code=found.code, reason="; ".join(filter(None, said)))
         call = mended_call(*found.pair) if found.pair else ""
         return replace(row, share=self._share(row, layers, anchors.networks[0], *end), call=call)
-
-    def _parts(self, anchors: Anchors, layers: Sequence[Sequence[int]]) -> list[list[Layer]]:
-        """Return the layers of a segment of both models."""
-        pairs = zip(anchors.networks, layers, strict=True)
-        return [[network.layers[n] for n in part] for network, part in pairs]
 
     def _wiring(self, anchors: Anchors, a: int, b: int) -> str:
         """Say so if two layers take the results of layers that do not belong together, else return ""."""
@@ -276,10 +309,10 @@ class Partings:
                     n for n in layers[side] if n in self._own[side] and self._own[side][n].passed is False
                 )
                 layer = self.networks[side].layers[number]
-                made = self.networks[side].again(number, exact(layer, layer.inputs))
+                made = self.networks[side].again({number: exact(layer, layer.inputs)})
                 after = _distance(*((first, made) if side else (made, second)))
             else:
-                after = _distance(first, second.again(b, _laid_out(state, a, second, b)))
+                after = _distance(first, second.again({b: _laid_out(state, a, second, b)}))
         except (AttributeError, TypeError, ValueError, IndexError, RuntimeError):
             return None
         return float(1 - after / before) if 0 < before < np.inf and after < np.inf else None
@@ -305,6 +338,11 @@ class Partings:
                 is_idle |= number not in opens[side] and layer.weights is None
                 same = True if is_idle and not stopped[1 - side] else None
                 yield self._row([[number], []] if side == 0 else [[], [number]], Verdict(same, "", why))
+
+
+def _parts(networks: Sequence[Network], layers: Sequence[Sequence[int]]) -> list[list[Layer]]:
+    """Return the layers of a segment of both models."""
+    return [[network.layers[n] for n in part] for network, part in zip(networks, layers, strict=True)]
 
 
 def _names(layers: Sequence[Layer]) -> list[str]:

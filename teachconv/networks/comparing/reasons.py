@@ -17,6 +17,7 @@ from ...translation.translating import translate_call
 from ...verification.reports import DiffRow
 from ...windows.calls import FUNCTIONS as WINDOWS
 from ...windows.calls import bound_call
+from ...windows.pooling import PoolCall
 from ...windows.resizing import ResizeCall, ShuffleCall
 from .. import definitions
 from ..reading import LAYOUT, NORM, Layer
@@ -279,6 +280,8 @@ def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
             call = bound_call(layer.op, (layer.around(x),), dict(layer.arguments))[0]
             if isinstance(call, ResizeCall):
                 return {"coordinates": f"{call.coordinates.removeprefix('pytorch_')}, {call.reads}"}
+            if not isinstance(call, PoolCall):
+                return {}
             axes, window = call.spatial, tuple(axis.filter_size for axis in call.spatial)
             padded = any(axis.pad_before or axis.pad_after for axis in axes)  # else it makes no difference
             facts = {"window": window} | ({"divisor": call.divisor} if padded else {})
