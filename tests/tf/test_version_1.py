@@ -336,3 +336,21 @@ def test_ops_of_tensorflow_s_own_python():
         y = tf.identity(x)
     with tf.Session() as session:
         assert session.run(tf.gradients(y, x), {x: 1.0}) == [7.0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, w, y: tf.nn.conv2d_backprop_input([1, 5, 5, 1], w, y, strides=[1] * 4),
+        lambda x, w, y: tf.nn.conv2d_backprop_input([1, 5, 5, 1], w, y, strides=[1] * 4, padding=None),
+        lambda x, w, y: tf.nn.conv2d_backprop_filter(x, [3, 3, 1, 1], y, strides=[1] * 4, padding=None),
+        lambda x, w, y: tf.nn.conv3d_transpose(y[None], w[None], [1, 1, 5, 5, 1], [1] * 5, padding=None),
+        lambda x, w, y: tf.nn.convolution(x, w, padding=None),
+        lambda x, w, y: tf.nn.pool(x, [2, 2], "MAX", padding=None),
+    ],
+)
+def test_no_padding_is_chosen_for_none(call):
+    """TensorFlow 2.21: TypeError, "Expected string for argument 'padding' not None" for each of them."""
+    arrays = [np.ones(shape, "float32") for shape in ([1, 5, 5, 1], [3, 3, 1, 1], [1, 3, 3, 1])]
+    with pytest.raises(TypeError, match="padding must be"):
+        call(*arrays)

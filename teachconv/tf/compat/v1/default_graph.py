@@ -81,7 +81,8 @@ def version_1(function: Callable[..., Any]) -> Callable[[Callable[P, R]], Callab
             arguments: dict[str, Any] = {}
             for name in sorted(given.arguments, key=lambda name: name not in taken):
                 new, value = name if name in taken else _NEW_NAMES.get(name, ""), given.arguments[name]
-                if new in taken and (value is not None or taken[new].default is Parameter.empty):
+                is_meant = value is not None or name == "padding"  # which TensorFlow 1 never chooses
+                if new in taken and (is_meant or taken[new].default is Parameter.empty):
                     arguments[new] = either(new, arguments.get(new), name, value)
             return function(**arguments)
 
