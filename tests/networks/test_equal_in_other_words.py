@@ -169,6 +169,32 @@ def test_weights_that_have_no_effect_are_said():
     assert (report.passed, report.first_parting.b) == (False, "two")
 
 
+def test_a_relu_beside_a_leaky_one_is_told_the_slope():
+    layers = keras.layers.ReLU(name="relu"), keras.layers.LeakyReLU(negative_slope=0.125, name="leaky")
+    one, other = (model(conv("one"), activation, conv("two", 2)) for activation in layers)
+    for pair, there in ((one, other), 0.125), ((other, one), 0.0):
+        row = tc.compare(*pair, IMAGE).first_parting
+        assert (row.code, row.a, row.b) == ("slope", *[m.layers[1].name for m in pair])
+        assert row.reason.startswith("another slope: ")
+        assert f"slope {there}" in row.reason.replace("negative_slope=0.125", "slope 0.125").partition(",")[0]
+
+
+def test_a_lost_bias_of_a_sequence_s_convolution_that_is_written_as_one_of_images():
+    """A causal Conv1D, as some write it: an axis of one, zeros on both sides, a VALID Conv2D, and a crop."""
+    one = model(keras.layers.Conv1D(3, 3, padding="causal", name="time"), shape=(8, 2))
+    zeros, crop = keras.layers.ZeroPadding2D((0, 2)), keras.layers.Cropping2D(((0, 0), (0, 2)))
+    image, back = keras.layers.Conv2D(3, (1, 3), name="image"), keras.layers.Reshape((8, 3))
+    other = model(keras.layers.Reshape((1, 8, 2)), zeros, image, crop, back, shape=(8, 2))
+    filters, bias = one.get_weights()
+    x = np.random.default_rng(1).standard_normal((1, 8, 2), "float32")
+    for lost in (False, True):
+        one.set_weights([filters, bias + 0.25])
+        other.set_weights([filters[None], bias + 0.25 * (not lost)])
+        report = tc.compare(one, other, x)
+        assert report.passed is not lost
+    assert "bias" in report.first_parting.reason, report.first_parting.reason
+
+
 def test_filters_of_a_channel_that_is_not_used_have_no_effect():
     """The segment is two convolutions. Where the weights of both differ, a factor has moved between them."""
     one, other = (model(conv("one", use_bias=False), conv("two", 2, use_bias=False)) for _ in range(2))

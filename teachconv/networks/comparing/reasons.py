@@ -271,9 +271,8 @@ def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
     """What a layer computes, in the same words for all frameworks, without channels and sizes."""
     facts: dict[str, Any]
     if layer.op is None or is_quantized(layer.op) or layer.op.__module__ == definitions.__name__:
-        words = {
-            name: value for name, value in layer.arguments.items() if isinstance(value, (int, float, str))
-        }
+        given = ({"slope": 0.0} if is_one_of(layer.op, [definitions.clip]) else {}) | dict(layer.arguments)
+        words = {name: value for name, value in given.items() if isinstance(value, (int, float, str))}
         return {name: value for name, value in words.items() if (layer.op_type, name) != (NORM, "axis")}
     try:
         if is_one_of(layer.op, WINDOWS):
@@ -308,8 +307,10 @@ def _with_weights_of(a: Layer, b: Layer) -> DiffRow | None:
     """Judge the second layer's result by its own call with the first's weights; None if they do not fit."""
     with suppress(AssertionError, AttributeError, TypeError, ValueError):  # if it is not a convolution
         one, two = (call_of(layer, layer.around(layer.inputs[0])) for layer in (a, b))
-        if b.output is not None and one.second.shape == two.second.shape:
-            return judged_call(replace(two, second=one.second, bias=one.bias), b, b.output)
+        shapes = [[size for size in call.second.shape if size > 1] for call in (one, two)]
+        if b.output is not None and shapes[0] == shapes[1]:  # of a 1D convolution, too, in an axis of one
+            filters = one.second.reshape(two.second.shape)
+            return judged_call(replace(two, second=filters, bias=one.bias), b, b.output)
     return None
 
 
