@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 import teachconv as tc
 
 # What holds a run to an instruction set: teachconv; oneDNN, in PyTorch and TensorFlow; PyTorch's own loops;
-# JAX; NumPy. ONNX Runtime has no such variable.
-HELD = ("TEACHCONV_ISA", "ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "XLA_FLAGS", "OPENBLAS_CORETYPE")
+# NumPy. ONNX Runtime has no such variable, and JAX's (XLA_FLAGS) does not hold its convolutions.
+HELD = ("TEACHCONV_ISA", "ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "OPENBLAS_CORETYPE")
 
 
 def facts_of_run(script: str, argv: Sequence[str] | None) -> dict[str, Any]:

@@ -40,13 +40,13 @@ NETWORKS: dict[str, dict[str, Any]] = {
             ("pool",),
             ("dense", 10),
         ],
-        "aim": 1.0,
+        "aim": 1.6,
     },
     "digits": {
         "input": (8, 8, 1),
         "batch": 64,
         "layers": [("conv", 32), ("pool",), ("conv", 64), ("pool",), ("dense", 10)],
-        "aim": 0.7,
+        "aim": 1.1,
     },
 }
 

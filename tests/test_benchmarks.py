@@ -292,7 +292,7 @@ def test_train_times_steps():
     name, milliseconds, aim = done.stdout.splitlines()[-1].strip("| ").split(" | ")
     assert name == "digits"
     assert float(milliseconds) > 0
-    assert float(aim) == 0.7
+    assert float(aim) == 1.1
 
 
 # ---------------------------------------------------------------------------------------------
