@@ -416,7 +416,7 @@ def test_why_is_a_difference_of_scores_and_what_is_taken_away_is_computed(digit)
         r, q = np.unravel_index(window.argmax(), (2, 2))
         changed = relu.output.copy()
         changed[0, 2 * row + r, 2 * col + q, channel] = 0
-        (chances,) = page.network.again(page.network.layers.index(relu), changed).outputs()
+        (chances,) = page.network.again({page.network.layers.index(relu): changed}).outputs()
         logs = np.log(chances[0])
         assert line["without"] == pytest.approx(logs[win] - logs[why["rival"]], rel=1e-3)
         assert line["origin"] == [3, 2 * row + r, 2 * col + q, channel]

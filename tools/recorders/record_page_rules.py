@@ -88,7 +88,7 @@ NATIVES = {
 }
 
 
-_WITHOUT = "resize", "shuffles"  # of a target; no page asks for these either
+_WITHOUT = "adaptive", "resize", "shuffles"  # of a target; no page asks for these either
 
 
 def made():
