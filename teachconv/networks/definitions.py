@@ -168,7 +168,8 @@ def smooth(x: np.ndarray, *, function: str, axis: int = -1) -> Defined:
         apart = wide.max(axis, keepdims=True) - wide
         return Defined(np.exp(value), np.exp(value) * (1 + apart), terms)
     value, around = ACTIVATIONS[function](wide), 1 + np.abs(wide)
-    return Defined(value, np.maximum(np.abs(value), around * (function in _DIFFERENCES)) * around, _ULPS)
+    sizes = np.maximum(np.abs(value), around * (function in _DIFFERENCES)) * around
+    return Defined(value, sizes + 0.5 * (function in _HALVES), _ULPS)
 
 
 def judged(name: str, got: np.ndarray, made: Defined, dtype: Any) -> DiffRow:
@@ -192,6 +193,7 @@ def judged(name: str, got: np.ndarray, made: Defined, dtype: Any) -> DiffRow:
 
 SOFTMAX = ("softmax", "log_softmax")
 _DIFFERENCES = ("gelu", "gelu (tanh)", "elu", "hardswish", "hardsigmoid")  # of terms as large as 1 + |x|
+_HALVES = ("sigmoid",)  # 1/2 + a function of at most 1/2, as in ONNX Runtime (MLAS, logistic.cpp) and XLA
 
 
 def _wide(array: Any) -> np.ndarray:

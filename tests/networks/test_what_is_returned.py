@@ -105,6 +105,7 @@ SAME = {
     "a dictionary": (same, lambda u, v: {"u": u, "v": v}, same, lambda u, v: {"v": v, "u": u}),
     "with None": (same, lambda u, v: (v, None, 3), same, lambda u, v: (v, None, 3)),
     "an unseen step in both": (same, zeroed, same, zeroed),
+    "a mask": (same, lambda u, v: v > 0, same, lambda u, v: v > 0),
 }
 
 
@@ -122,6 +123,7 @@ def test_models_that_return_the_same_pass(what):
         (lambda u, v: slice(v), "the models return no array"),
         (lambda u, v: v.new_full((3,), np.nan), "it holds NaN"),
         (lambda u, v: v.cumsum(1), "1 layer not judged: 'cumsum'"),
+        (lambda u, v: v.new_zeros(3).bool(), "all numbers of"),
     ],
 )
 def test_what_shows_nothing_is_not_judged(end, words):

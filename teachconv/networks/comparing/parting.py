@@ -454,8 +454,8 @@ def _result(anchors: Anchors, place: str, ours: Any, theirs: Any) -> Verdict:
     far = farthest(one, way(other))
     if (one != one).any():
         return Verdict(None, "", "it holds NaN")
-    if far == 0 and one.size > 1 and np.ptp(one) == 0 and (anchors.open(0) or anchors.open(1)):
-        return Verdict(None, "", f"all numbers of {names[1]} are {one.flat[0]:.3g}")
+    if far == 0 and one.size > 1 and np.all(one == one.flat[0]) and (anchors.open(0) or anchors.open(1)):
+        return Verdict(None, "", f"all numbers of {names[1]} are {one.flat[0] * 1:.3g}")  # 1 for True
     if far == 0:
         return Verdict(True)
     words = f"{names[1]} is up to {far:.3g} from {names[0]}"
