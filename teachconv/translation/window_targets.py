@@ -386,6 +386,9 @@ _INPUTS = {
 }
 
 
+_OF_TENSORS = ("keras.ops.adaptive_average_pool",)  # which takes no array of NumPy's on TensorFlow
+
+
 def write_window(call: Any, way: TargetCall) -> str:
     """Return the source text of ``pool(x)``, or of another function of x."""
     words = {name: Code(repr(value).replace("inf", "np.inf")) for name, value in way.arguments.items()}
@@ -403,6 +406,8 @@ def write_window(call: Any, way: TargetCall) -> str:
     while names and not names[-1]:
         names.pop()
     arrays = (*way.arrays, *names)
+    if way.name in _OF_TENSORS and way.target.imports:
+        arrays = ("keras.ops.convert_to_tensor(x)",)
     lines += call_lines(call, replace(way, arguments=words, arrays=arrays))
     imports = ["import numpy as np", *way.target.imports]
     return "\n".join([*imports, "", "", *_function(call, way, lines), ""])

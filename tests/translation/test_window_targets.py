@@ -48,11 +48,8 @@ def test_recorded_calls_in_every_framework(framework, function, monkeypatch):
         assert report.passed, f"{case}\n{report}\n{found.code}"
         assert len(report.rows) == 1
         possible += 1
-    least = {
-        "pixel": 5,
-        "fold": 0,
-        "unfold": 0,
-    }  # TensorFlow has another order, two have none, nobody has patches
+    # TensorFlow has another order of pixels; no adaptive maximum is written for Keras; nobody has patches
+    least = {"pixel": 5, "adaptive": 6, "fold": 0, "unfold": 0}
     assert possible >= least.get(function.partition("_")[0], 8)
 
 
