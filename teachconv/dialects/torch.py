@@ -967,7 +967,7 @@ def avg_pool3d(
 
 def _adaptive_function(reduce: str, rank: int) -> Callable[[F], F]:
     """Enter an adaptive pool into the table of windows."""
-    words = f"torch.adaptive_{'avg' if reduce == 'average' else reduce}_pool{rank}d"
+    name = f"torch.adaptive_{'avg' if reduce == 'average' else reduce}_pool{rank}d"
 
     def resolve(input: Shape, output_size: Any, return_indices: Any = False) -> AdaptiveCall:
         check_defined(return_indices, "return_indices", False)
@@ -975,7 +975,7 @@ def _adaptive_function(reduce: str, rank: int) -> Callable[[F], F]:
         if rank > 1 and isinstance(given, (tuple, list)) and len(given) == rank:  # None keeps a size
             given = [n if new is None else new for n, new in zip(input[-rank:], given, strict=True)]
         layout = ("NC" + "DHW"[-rank:])[-len(input) :]
-        return adaptive_call(words, reduce, layout, input, ints(given, "output_size", rank))
+        return adaptive_call(name, reduce, layout, input, ints(given, "output_size", rank))
 
     axes = f"[batch, channels, {', '.join(AXES[-rank:])}], or that without the batch"
     return window_function(resolve, "input", (rank + 1, rank + 2), axes)

@@ -67,6 +67,11 @@ class Network:
         taken += [makers for _, makers in self.returned.values()]
         return max((makers[-1] for makers in taken if number in makers), default=number)
 
+    @property
+    def can_run(self) -> bool:
+        """Whether there is a model to run again, not its recording or arrays alone."""
+        return framework_of(self.model) not in ("recording", "arrays")
+
     def again(self, results: Mapping[int, np.ndarray]) -> Network:
         """Return the layers of another run, in which layers have different results, by their numbers.
 
@@ -74,7 +79,7 @@ class Network:
             ValueError: if the model cannot run with them, or its layers are then others.
         """
         sizes = [(getattr(self.layers[n].output, "size", 0), array.size) for n, array in results.items()]
-        if framework_of(self.model) in ("recording", "arrays") or any(one != other for one, other in sizes):
+        if not self.can_run or any(one != other for one, other in sizes):
             raise ArgumentError("a recording cannot run, nor a model with a result of another size")
         instead = {**self.instead, **results}
         made = _walked(self.model, self.calls[-1]["input"], self.run_with(instead, {}), instead)

@@ -428,15 +428,13 @@ def limits(call: Any, x: np.ndarray) -> list[np.ndarray]:
         terms = 3 * x.ndim + sum(8 * (call.input_shape[axis] + 1) for axis in call.resized)
         largest = sizes.max(tuple(call.resized), keepdims=True).astype(np.float64)
         return [bounds.direct(np.broadcast_to(largest, call.output_shape), terms, x.dtype)]
-    terms = getattr(call, "terms", 0)  # how many numbers are added
-    if (
-        not terms
-        or getattr(call, "reduce", "") == "max"
-        or not getattr(call, "adds", True)
-        or is_integer(x.dtype)
-    ):
+    if isinstance(call, PatchCall):
+        adds = call.adds
+    else:
+        adds = isinstance(call, (PoolCall, AdaptiveCall)) and call.reduce != "max"
+    if not adds or is_integer(x.dtype):
         return [np.zeros(())] * 2
-    return [bounds.direct(call(sizes).astype(np.float64), terms + 2, x.dtype)]
+    return [bounds.direct(call(sizes).astype(np.float64), call.terms + 2, x.dtype)]
 
 
 def _parts(result: Any) -> tuple[Any, ...]:

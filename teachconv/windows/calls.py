@@ -121,7 +121,7 @@ class CellExplanation(tables.Report):
 
 
 def text_of(call: Any, steps: Iterable[str] = (), formulas: Iterable[str] = ()) -> str:
-    """Return a call as text: its shapes, the steps of its derivation, its rule, and its axes' formulas."""
+    """Return a call as text: its shapes, the steps of its derivation, its rule, and lines about its axes."""
     head = f"{call.function}: input {list(call.input_shape)} {call.layout} -> {list(call.output_shape)}"
     lines = [f"  {line}" for line in (*steps, call.rule)]
     return tables.Table((), [], head, [*lines, *formulas]).text()

@@ -91,16 +91,17 @@ class PatchCall:
 
     def _taken(self, x: np.ndarray) -> np.ndarray:
         columns = np.zeros(self.columns_shape, x.dtype)
+        split = self._split(columns)
         for tap, outputs, inputs in each_tap(self.axes):
             places: Any = (..., *tap, *outputs), (..., *inputs)
-            self._split(columns)[places[0]] = x[places[1]]
+            split[places[0]] = x[places[1]]
         return columns
 
     def added(self, columns: np.ndarray, keeps_last: bool = False) -> np.ndarray:
         """Return columns added up to images, in their numbers; or where patches overlap, the last one."""
-        image = np.zeros(self.image_shape, columns.dtype)
+        image, split = np.zeros(self.image_shape, columns.dtype), self._split(columns)
         for tap, outputs, inputs in reversed([*each_tap(self.axes)]):  # the first tap is the last patch's
-            part, here = self._split(columns)[..., *tap, *outputs], image[..., *inputs]
+            part, here = split[..., *tap, *outputs], image[..., *inputs]
             image[..., *inputs] = part if keeps_last else here + part
         return image
 

@@ -303,12 +303,11 @@ class AdaptiveCall:
         return f"{self.reduce}: cell o of m reads from ⌊o · n / m⌋ to before ⌈(o + 1) · n / m⌉ of n cells"
 
     def __str__(self) -> str:
-        head = f"{self.function}: input {list(self.input_shape)} {self.layout} -> {list(self.output_shape)}"
-        lines = [f"  {self.rule}"]
+        lines = []
         for axis in self.pooled:
             sizes = {len(self.window(axis, out)) for out in range(self.output_shape[axis])}
             lines.append(f"  axis {axis}: windows of {' and '.join(map(str, sorted(sizes)))} cells")
-        return tables.Table((), [], head, lines).text()
+        return text_of(self, (), lines)
 
 
 def adaptive_call(function: str, reduce: str, layout: str, shape: Shape, sizes: Shape) -> AdaptiveCall:

@@ -32,6 +32,7 @@ _ROUNDS = 4  # the most places that are looked for
 _RUNS = 40  # of the first model for each place
 _UNLIMITED = ("convolution", "norm", "product")  # ends of the names of layers that may return any number
 _LARGE = 1000.0  # in size, beyond the limits of activations
+_REFUSED = (TypeError, ValueError, IndexError, RuntimeError)  # raised by a model for numbers it does not take
 _FIRST = 5  # the most layers of each model that are tried as one that the other does not have
 
 
@@ -127,8 +128,7 @@ class Partings:
         if end.same and self._forced:
             end = Verdict(None)
         elif end.same:
-            refusals = TypeError, ValueError, IndexError, RuntimeError  # of what a model does not take
-            with suppress(*refusals):
+            with suppress(*_REFUSED):
                 self._judge_beyond(anchors)
         if end.same is False and end.code != "moved":
             end = end._replace(reason=f"{end.reason}; {_last_equal(anchors, ((), ()))}")
@@ -163,6 +163,8 @@ class Partings:
             if array.dtype.kind == "f" and any(name.endswith(_UNLIMITED) for name in types):
                 drawn[1][b] = _LARGE * make_array(array.shape, "float64", seed=f"beyond {b}")
                 drawn[0][a] = arrange(drawn[1][b])
+        if not drawn[0] or not all(network.can_run for network in anchors.networks):
+            return
         made = [network.again(there) for network, there in zip(anchors.networks, drawn, strict=True)]
         done = set[int]()
         for a, b, arrange in anchors.found[1:]:
@@ -248,7 +250,7 @@ class Partings:
             try:
                 made = state.again({a: _laid_out(second, b, state, a)})
                 found = Anchors(made, second, [*self._forced, (a, b)])
-            except (TypeError, ValueError, IndexError, RuntimeError):
+            except _REFUSED:
                 continue
             if end is not None:
                 if any(anchor[:2] == end and found.judged(anchor).same for anchor in found.found):
@@ -313,7 +315,7 @@ class Partings:
                 after = _distance(*((first, made) if side else (made, second)))
             else:
                 after = _distance(first, second.again({b: _laid_out(state, a, second, b)}))
-        except (AttributeError, TypeError, ValueError, IndexError, RuntimeError):
+        except (AttributeError, *_REFUSED):
             return None
         return float(1 - after / before) if 0 < before < np.inf and after < np.inf else None
 
