@@ -232,6 +232,16 @@ def test_python_threads_with_crews_of_changing_size():
     assert wrong == []
 
 
+def test_workers_stop_looking_for_work():
+    """Between two calls of a program that makes one a second they sleep, and take no processor time."""
+    tc.set_num_threads(3)
+    x, w = make_array((2, 60, 60, 48), "float32"), make_array((3, 3, 48, 32), "float32")
+    tc.conv2d(x, w, backend="cython")
+    before = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - before < 0.05
+
+
 @says_memory
 def test_memory_of_what_nothing_reaches_is_released():
     """An array of a graph in a cycle of references would come back to the kept memory after the release."""

@@ -20,7 +20,9 @@ crew_shortage take_shortage(void) {
 
 #if defined(CREW_THREADS)
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
 #endif
@@ -29,8 +31,11 @@ crew_shortage take_shortage(void) {
    address space. */
 #define STACK_BYTES ((size_t)1024 * 1024)
 
-/* How often a thread looks before it sleeps: a few microseconds. */
-#define LOOKS 300
+/* Nanoseconds. A thread looks for LOOK_TIME before it sleeps: waking it takes 5 to 50 microseconds, as long as a call of
+   a millisecond may lose, and networks call again within that time. It gives way to others as it looks; where one of
+   them took the processor for TAKEN_TIME, all threads look only briefly for BUSY_TIME, because one that sleeps is given
+   a shared processor sooner. */
+enum { LOOK_TIME = 200000, TAKEN_TIME = 50000, BUSY_TIME = 100000000, LOOKS = 100 /* between two looks at the clock */ };
 
 static inline void breathe(void) { /* leaves the core's units to the other hardware thread for a moment */
 #if defined(__x86_64__)
@@ -46,12 +51,25 @@ typedef struct {
     pthread_cond_t changed;
 } bed;
 
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * (int64_t)1000000000 + now.tv_nsec;
+}
+
+static atomic_llong busy_until = 0;
+
 /* Waits while *number is `old`. */
 static void wait_while(bed *b, atomic_uint *number, unsigned old) {
-    for (int look = 0; look < LOOKS; look++) {
-        if (atomic_load(number) != old) return;
-        breathe();
-    }
+    int64_t time = nanoseconds(), before;
+    const int64_t end = time < atomic_load(&busy_until) ? time : time + LOOK_TIME;
+    do {
+        for (int look = 0; look < LOOKS; look++, breathe())
+            if (atomic_load(number) != old) return;
+        if (time < end) sched_yield();
+        before = time, time = nanoseconds();
+    } while (time < end && time - before < TAKEN_TIME);
+    if (time - before >= TAKEN_TIME) atomic_store(&busy_until, time + BUSY_TIME);
     pthread_mutex_lock(&b->lock);
     while (atomic_load(number) == old) pthread_cond_wait(&b->changed, &b->lock);
     pthread_mutex_unlock(&b->lock);

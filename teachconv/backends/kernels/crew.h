@@ -4,8 +4,8 @@
                                  a worker     ---- work(call, {rank 1 of 3}) ----
                                  a worker     ---- work(call, {rank 2 of 3}) ----
 
-   Workers are threads of a pool. Between two crews they wait, for some microseconds actively, then asleep:
-   waiting actively for long is very slow on shared cores, and waking up takes longer than a small call.
+   Workers are threads of a pool. Between two crews they wait, for a while actively, then asleep: waking up takes
+   longer than a small call, but waiting actively is very slow on shared cores (see LOOK_TIME in crew.c).
 
    A crew is smaller than asked for if the system refuses a thread, or has no memory for its stack and its
    scratch. (An OpenMP library ends the process there.) So a kernel takes the size from its crew_member, never
@@ -57,6 +57,11 @@ static inline ptrdiff_t share_start(ptrdiff_t jobs, int rank, int size) {
     return jobs / size * rank + smaller(jobs % size, rank);
 }
 
+/* Returns the size of blocks of at most `most` jobs, of which there are as many for each thread. */
+static inline ptrdiff_t even_block(ptrdiff_t jobs, ptrdiff_t most, int threads) {
+    return divide_up(jobs, round_up(divide_up(jobs, most), threads));
+}
+
 /* Runs the statement for each job of 0, 1, .. jobs-1 in this thread's share. */
 #define EACH_JOB(me, job, jobs, statement)                                                         \
     do {                                                                                           \
@@ -69,23 +74,21 @@ static inline ptrdiff_t share_start(ptrdiff_t jobs, int rank, int size) {
 /* Takes the next `count` jobs, counted from 0 again after each crew_meet; returns the first of them. */
 ptrdiff_t crew_take(crew *crew, ptrdiff_t count);
 
-/* Returns where the jobs begin that the thread takes next; `before` is where those before began, or -1. */
-static inline ptrdiff_t next_jobs(const crew_member *me, ptrdiff_t count, ptrdiff_t jobs, ptrdiff_t before) {
-    if (me->crew) return crew_take(me->crew, count);
-    return before < 0 ? 0 : jobs; /* alone: all jobs at once */
+/* Returns where the jobs begin that the thread takes next; `before` is where those before began, or -count. */
+static inline ptrdiff_t next_jobs(const crew_member *me, ptrdiff_t count, ptrdiff_t before) {
+    return me->crew ? crew_take(me->crew, count) : before + count;
 }
 
 /* Runs the statement for jobs of 0, 1, .. jobs-1 that no other thread has taken yet, `count` at a time: for
    jobs of which some take longer than others. */
-#define EACH_JOB_TAKEN(me, count, job, jobs, statement)                                          \
-    do {                                                                                         \
-        for (ptrdiff_t job##_first = next_jobs(me, count, jobs, -1); job##_first < (jobs);       \
-             job##_first = next_jobs(me, count, jobs, job##_first)) {                            \
-            const ptrdiff_t job##_past = (me)->crew ? smaller(jobs, job##_first + (count)) : (jobs); \
-            for (ptrdiff_t job = job##_first; job < job##_past; job++) {                         \
-                statement;                                                                       \
-            }                                                                                    \
-        }                                                                                        \
+#define EACH_JOB_TAKEN(me, count, job, jobs, statement)                                                                 \
+    do {                                                                                                               \
+        for (ptrdiff_t job##_first = next_jobs(me, count, -(ptrdiff_t)(count)); job##_first < (jobs);                  \
+             job##_first = next_jobs(me, count, job##_first)) {                                                        \
+            for (ptrdiff_t job = job##_first; job < smaller(jobs, job##_first + (count)); job++) {                     \
+                statement;                                                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
     } while (0)
 
 /* Why a crew was smaller than asked for: no memory for a thread's stack and scratch, no more threads allowed,

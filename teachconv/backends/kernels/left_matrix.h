@@ -73,9 +73,7 @@ INLINE void lay_out_rows(const conv_problem *s, gather_layout *l, int threads) {
     const ptrdiff_t row = l->padded_cols * s->in_channels,
                     rows_that_fit = (budget / larger(1, row) - tall) / s->stride_rows + 1;
     l->block_rows = smaller(s->out_rows, larger(1, rows_that_fit));
-    if (s->batch * s->out_planes < threads && s->out_rows > 1)
-        l->block_rows = smaller(l->block_rows, divide_up(s->out_rows, threads));
-    l->block_rows = divide_up(s->out_rows, divide_up(s->out_rows, l->block_rows));
+    l->block_rows = even_block(s->out_rows, l->block_rows, s->batch * s->out_planes < threads ? threads : 1);
     l->line_step = s->stride_rows * row;
     l->plane_size = ((l->block_rows - 1) * s->stride_rows + tall) * row;
     l->buffer_size = s->filter_planes * l->plane_size;
@@ -99,13 +97,15 @@ INLINE void lay_out_pixels(const conv_problem *s, gather_layout *l, int threads)
     const ptrdiff_t fit = smaller(4096, budget / larger(1, l->pixel_step));
     l->block_rows = 1;
     l->block_cols = whole || fit >= TILE_PIXELS ? larger(1, fit / TILE_PIXELS) * TILE_PIXELS : larger(1, fit);
-    if (threads > 1) l->block_cols = smaller(l->block_cols, round_up(divide_up(pixels, threads), TILE_PIXELS));
+    l->block_cols = smaller(l->block_cols, round_up(even_block(pixels, l->block_cols, threads), TILE_PIXELS));
     l->buffer_size = whole ? 0 : smaller(l->block_cols, pixels) * l->pixel_step;
 }
 
 /* Every output size is at least 1 here: the callers return early for an empty y. */
 INLINE gather_layout lay_out_gather(const conv_problem *s, int threads) {
     gather_layout l = {.source = source_of(s), .panels = lay_out_panels(s)};
+    /* threads share the panels of a big filter, each of which is read by one of them */
+    if (l.panels.numbers * (ptrdiff_t)sizeof(real) >= BIG_FILTER_BYTES && l.panels.count >= 2 * threads) threads = 1;
     if (l.source == PADDED_ROWS) lay_out_rows(s, &l, threads);
     else lay_out_pixels(s, &l, threads);
     l.run_length = l.panels.depth / l.runs;

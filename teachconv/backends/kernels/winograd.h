@@ -86,8 +86,7 @@ enum { WINOGRAD_NO_MEMORY = 1 << 8 }; /* beside the flags of ranges.h */
 
 /* Transforms the inputs of one block and multiplies them by one share of the panels. v, m, panel_u, starts: see
    winograd_blocks. Returns the range flags of the filter. */
-KERNEL int winograd_block(const winograd_call *c, ptrdiff_t job, real *v, real *m, real *panel_u,
-                          ptrdiff_t *starts) {
+KERNEL int winograd_block(const winograd_call *c, ptrdiff_t job, real *v, real *m, real *panel_u, ptrdiff_t *starts) {
     const winograd_layout *l = c->l;
     const conv_problem *s = &c->g->shape;
     const ptrdiff_t share = job % c->shares, first = job / c->shares * l->block_tiles,
@@ -180,10 +179,9 @@ KERNEL int winograd_gather(int tile, const gather *g, const real *x, const real 
     if (count_pixels(s) == 0 || s->out_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(s) / tile, threads);
     int filter_flags = 0, *image_flags = (int *)calloc((size_t)s->batch, sizeof(int));
-    int status = image_flags ? CONV_OK : CONV_NO_MEMORY;
     /* mark: kernel of winograd/y winograd/dx winograd2 winograd4/y winograd4/dx */
-    if (!status)
-        status = winograd_try(tile, g, x, w, u, bias, relu, y, threads, image_flags, &filter_flags);
+    int status = image_flags ? winograd_try(tile, g, x, w, u, bias, relu, y, threads, image_flags, &filter_flags)
+                             : CONV_NO_MEMORY;
     if (!status && tile == 4) winograd_padding_only(g, bias, relu, y);
     gather one_image = *g;
     one_image.shape.batch = 1;

@@ -100,10 +100,8 @@ INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, i
     l.once = packed || s->out_planes > 1 || panel_bytes > WINOGRAD_PANEL_BYTES || l.tiles > (room - panel_bytes) / tile_bytes
              || (l.tiles > fit && l.tiles > s->out_channels);
     l.block_tiles = l.once ? smaller(l.tiles, larger(1, smaller(room / tile_bytes, fit))) : l.tiles;
-    if (threads > 1)
-        l.block_tiles =
-            smaller(l.block_tiles,
-                    larger(TILE_PIXELS, divide_up(divide_up(l.tiles, threads), TILE_PIXELS) * TILE_PIXELS));
+    if (l.tiles > l.block_tiles)
+        l.block_tiles = smaller(l.block_tiles, larger(TILE_PIXELS, even_block(l.tiles, l.block_tiles, threads)));
     l.blocks = l.block_tiles ? divide_up(l.tiles, l.block_tiles) : 0;
     l.plane_step = l.block_tiles * l.depth_step, l.slot_step = l.planes * l.plane_step + LANES;
     winograd_lay_out_runs(&l);
@@ -377,8 +375,7 @@ KERNEL void winograd_inputs(const gather *g, const winograd_layout *l, const rea
 }
 
 /* Computes U of one panel. Returns the range flags of the filter. */
-KERNEL int winograd_filter(const gather *g, const winograd_layout *l, const real *w, ptrdiff_t panel,
-                           real *u) {
+KERNEL int winograd_filter(const gather *g, const winograd_layout *l, const real *w, ptrdiff_t panel, real *u) {
     const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - panel * 2 * LANES),
                     width = columns > LANES ? 2 * LANES : LANES;
     real *next[WINOGRAD_ELEMENTS], *to[WINOGRAD_ELEMENTS]; /* where each element's next run begins; the patch's */
@@ -390,8 +387,7 @@ KERNEL int winograd_filter(const gather *g, const winograd_layout *l, const real
                 to[e] = next[p->element[e]];
                 next[p->element[e]] += l->depth * width;
             }
-            flags |= winograd_stages_of[p->rows.form][p->cols.form].taps(g, l, p, w, plane, panel,
-                                                                                 columns, width, to);
+            flags |= winograd_stages_of[p->rows.form][p->cols.form].taps(g, l, p, w, plane, panel, columns, width, to);
         }
     return flags;
 }

@@ -56,7 +56,7 @@ class InferenceContext:
 
     op: str
     shapes: Sequence[StaticShape]
-    values: Sequence[np.ndarray | None] | Values
+    values: Sequence[np.ndarray | None] | Values | _Asked
     attrs: Mapping[str, Any]
 
     def shape(self, index: int) -> tuple[int | None, ...]:
@@ -131,10 +131,22 @@ class Values:
         return partial_value(self.tensors[index])
 
 
+@dataclass(slots=True)
+class _Asked:
+    """The values of a kernel's inputs; they note whether the shape function depends on one of them."""
+
+    inputs: Sequence[Any]
+    some: bool = False
+
+    def __getitem__(self, index: int) -> Any:
+        self.some = True
+        return self.inputs[index]
+
+
 def infer_shapes(
     op_def: OpDef,
     shapes: Sequence[StaticShape],
-    values: Sequence[np.ndarray | None] | Values,
+    values: Sequence[np.ndarray | None] | Values | _Asked,
     attrs: Mapping[str, Any],
 ) -> list[StaticShape]:
     """Return the static shapes of an op's outputs.
@@ -275,6 +287,7 @@ class FunctionKernel(OpKernel):
     function: Callable[..., Any]
     infers = False
     _named: frozenset[str] = frozenset()
+    _inferred: tuple[Any, Any] = (None, [])  # from the last shapes of inputs whose values do not matter
 
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
@@ -289,8 +302,13 @@ class FunctionKernel(OpKernel):
             ValueError: if the inputs do not fit.
             MemoryError: if an output would not fit into memory.
         """
-        op_def, attrs = get_op_def(self.node.op), self.node.attrs
-        shapes = infer_shapes(op_def, [array.shape for array in inputs], inputs, attrs)
+        op_def, attrs, given = get_op_def(self.node.op), self.node.attrs, [array.shape for array in inputs]
+        known, shapes = self._inferred
+        if known != given:
+            values = _Asked(inputs)
+            shapes = infer_shapes(op_def, given, values, attrs)
+            if not values.some:
+                self._inferred = given, shapes
         check_size(op_def, attrs, shapes)
         return shapes
 
