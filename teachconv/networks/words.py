@@ -1,7 +1,5 @@
 """What the frameworks call things: functions, their arguments, and the usual settings."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import definitions

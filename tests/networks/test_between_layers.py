@@ -277,3 +277,12 @@ def test_the_least_numbers_for_the_largest_are_put_right():
     ]
     row = tc.compare(*nets, X).first_parting
     assert (row.code, round(row.share, 3)) == ("largest", 1)
+
+
+def test_indices_are_recognised_as_activations_are():
+    """What differs is the shape of the other result, not the argmax, whose integers are equal."""
+    torch = pytest.importorskip("torch")
+    nets = [network(torch, lambda y, _, n=n: (y.flatten(n), y.argmax(1))) for n in (2, 3)]
+    report = tc.compare(*nets, X)
+    assert [(row.a, row.passed) for row in report.layers] == [("conv", True), ("argmax", True)]
+    assert (report.passed, report.first_parting.code) == (False, "shape")

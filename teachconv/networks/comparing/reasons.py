@@ -452,8 +452,8 @@ def _factor(a: Layer, b: Layer, inputs: list[np.ndarray]) -> str:
         or np.ptp(shift) > _ALIKE
     ):
         return ""
-    which = "the hard sigmoid of Keras 2 is 0.2 x + 0.5, that of Keras 3 x / 6 + 0.5"
-    hint = f": {which}" * (round(factor, 3) == 0.2 and round(float(shift[0]), 3) == 0.5)
+    is_gate = (round(factor, 3), round(float(shift[0]), 3)) == (0.2, 0.5)
+    hint = ": the hard sigmoid of Keras 2 is 0.2 x + 0.5, that of Keras 3 x / 6 + 0.5" * is_gate
     return f"its result is equal when it is multiplied by {factor:.4g} and increased by {shift[0]:.4g}{hint}"
 
 
