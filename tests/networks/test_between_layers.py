@@ -148,6 +148,15 @@ def test_another_axis_of_a_softmax_whatever_its_number():
     assert said([first], [channels])[0] == "moved"  # each is over the channels
 
 
+def test_an_axis_that_no_array_has_raises_nothing():
+    """As in a damaged recording, or where a framework takes more than one axis."""
+    x = np.float32(3)
+    for axis in (-1, [1, 2]):
+        scalar = Layer("a", "keras", "softmax", "softmax", (x,), x, definitions.smooth)
+        scalar = replace(scalar, arguments={"function": "softmax", "axis": axis})
+        assert said([scalar], [scalar])[0] == ""
+
+
 def test_a_scale_for_a_size():
     x, ways = IMAGE.transpose(0, 3, 1, 2), {"a": {"size": (8, 7)}, "b": {"scale_factor": 1.4}}
     size, scale = (
