@@ -214,8 +214,8 @@ def _leaky(layer: Layer) -> dict[str, Any] | None:
 
 
 def _smooth(layer: Layer) -> dict[str, Any] | None:
-    function = layer.arguments["function"]
-    return {"kind": function} if function in SMOOTH else None
+    function, is_usual = layer.arguments["function"], "alpha" not in layer.arguments
+    return {"kind": function} if function in SMOOTH and is_usual else None
 
 
 def _batch_norm(layer: Layer) -> dict[str, Any]:

@@ -66,15 +66,15 @@ def normalised(
     """Return x less its mean over axes, by its deviation there: instance, layer and group normalisation.
 
     Args:
-        x: the input; with groups of channels, which are in axis 1.
-        groups: 0 for none.
+        x: the input.
+        groups: of channels; 0 for none.
         gamma: what that is multiplied by, in a shape that broadcasts; or None.
         beta: what is added, likewise.
         eps: is added to the variance.
-        axes: over which means are taken; with groups, all but those of images and groups.
+        axes: over which means are taken; with groups, those of what `grouped` returns.
     """
     wide = _wide(x)
-    parts = wide.reshape(len(x), groups, -1) if groups else wide
+    parts = grouped(wide, groups, axes)
     mean, variance = (of(parts, axis=axes, keepdims=True) for of in (np.mean, np.var))
     deviation = np.sqrt(variance + eps)
     value = ((parts - mean) / deviation).reshape(x.shape)
@@ -84,6 +84,17 @@ def normalised(
     gamma, beta = (_wide(start if w is None else w) for w, start in ((gamma, 1.0), (beta, 0.0)))
     count = parts.size // mean.size
     return Defined(value * gamma + beta, sizes * np.abs(gamma) + np.abs(beta), count + _ROUNDINGS)
+
+
+def grouped(x: np.ndarray, groups: int, axes: tuple[int, ...]) -> np.ndarray:
+    """Return an array with an axis for the groups of its channels, which are in axis 1, or last; 0 for none.
+
+    >>> x = np.zeros((1, 6, 5, 4))
+    >>> grouped(x, 2, (2,)).shape, grouped(x, 2, (1, 3)).shape
+    ((1, 2, 60), (1, 30, 2, 2))
+    """
+    shape = (groups, -1) if axes == (2,) else (-1, groups, x.shape[-1] // max(1, groups))
+    return x.reshape(len(x), *shape) if groups else x
 
 
 def pointwise(*arrays: np.ndarray, function: str, constant: Any = None, comes_first: bool = False) -> Defined:
@@ -105,6 +116,7 @@ POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
     "divide": (lambda value, *_: np.abs(value), 2),  # or it is a product with a reciprocal
     **dict.fromkeys(("sqrt", "square", "reciprocal"), (lambda value, *_: np.abs(value), 3)),
     **dict.fromkeys(("minimum", "maximum", "abs", "negative"), (lambda *_: 0.0, 0)),
+    **dict.fromkeys(("floor", "ceil", "rint", "sign"), (lambda *_: 0.0, 0)),
     **dict.fromkeys(("erf", "log"), (lambda value, _: np.abs(value), _ULPS)),
     "exp": (lambda value, x: value * (1 + np.abs(x)), _ULPS),
     "power": (lambda value, x, y: np.abs(value) * (1 + np.abs(y * np.log(np.abs(x)))), _ULPS),
@@ -112,7 +124,7 @@ POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
 
 
 def reduced(x: np.ndarray, *, function: str, axes: tuple[int, ...], keepdims: bool) -> Defined:
-    """Return the sum, mean, maximum or minimum over axes, or the logarithm of the sum of exponentials."""
+    """Return the sum, mean, extreme or its index over axes, or the logarithm of the sum of exponentials."""
     wide = _wide(x)
     if function == "logsumexp":
         largest = wide.max(axes, keepdims=True)
@@ -123,10 +135,23 @@ def reduced(x: np.ndarray, *, function: str, axes: tuple[int, ...], keepdims: bo
         value = np.log(total) + largest.reshape(total.shape)
         sizes = 1 + means.reshape(total.shape) + np.log(total) + np.abs(largest).reshape(total.shape)
         return Defined(value, sizes, wide.size // max(1, value.size) + _ULPS)
+    axis = axes if function not in INDICES else axes[0] if len(axes) == 1 else None  # of all, flattened
     value, sizes = (
-        getattr(np, function)(part, axis=axes, keepdims=keepdims) for part in (wide, np.abs(wide))
+        getattr(np, function)(part, axis=axis, keepdims=keepdims) for part in (wide, np.abs(wide))
     )
     return Defined(value, sizes, (wide.size // max(1, value.size) + 1) * (function in ("sum", "mean")))
+
+
+def ordered(x: np.ndarray, *, axis: int, count: int, largest: bool) -> Defined:
+    """Return the largest or the smallest numbers along an axis, in order."""
+    wide = np.sort(_wide(x), axis)
+    return Defined(np.take(np.flip(wide, axis) if largest else wide, range(count), axis))
+
+
+def gated(x: np.ndarray, gate: np.ndarray) -> Defined:
+    """Return x · sigmoid(gate), as GLU of the two halves of an array."""
+    made = smooth(gate, function="sigmoid")
+    return Defined(_wide(x) * made.value, np.abs(_wide(x)) * made.sizes, made.terms + 1)
 
 
 def product(*arrays: np.ndarray, matrix: np.ndarray | None = None) -> Defined:
@@ -157,9 +182,18 @@ def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
     return Defined(np.concatenate([*map(_wide, arrays)], axis))
 
 
-def smooth(x: np.ndarray, *, function: str, axis: int = -1) -> Defined:
-    """Return softmax, its logarithm or one of `ACTIVATIONS`, if exponentials err by 4 ulps at most."""
-    wide = _wide(x)
+def smooth(x: np.ndarray, *, function: str, axis: int = -1, alpha: float | None = None) -> Defined:
+    """Return softmax, its logarithm or a function of `SMOOTH`, if exponentials err by 4 ulps at most.
+
+    Args:
+        x: the input.
+        function: its name.
+        axis: of a softmax.
+        alpha: the setting of functions that are in `USUAL`; None for the usual one.
+    """
+    setting = USUAL.get(function, 1.0) if alpha is None else alpha
+    own, inner, outer, below = SCALED.get(function, lambda _: (function, 1.0, 1.0, 1.0))(setting)
+    wide = inner * _wide(x)
     if function in SOFTMAX:
         total, sizes, terms = reduced(x, function="logsumexp", axes=(axis,), keepdims=True)
         value = wide - total
@@ -167,9 +201,10 @@ def smooth(x: np.ndarray, *, function: str, axis: int = -1) -> Defined:
             return Defined(value, sizes + np.abs(wide), terms + 1)
         apart = wide.max(axis, keepdims=True) - wide
         return Defined(np.exp(value), np.exp(value) * (1 + apart), terms)
-    value, around = ACTIVATIONS[function](wide), 1 + np.abs(wide)
-    sizes = np.maximum(np.abs(value), around * (function in _DIFFERENCES)) * around
-    return Defined(value, sizes + 0.5 * (function in _HALVES), _ULPS)
+    outer, around = np.where(wide < 0, below, outer), 1 + np.abs(wide)
+    value = outer * SMOOTH[own](wide)
+    sizes = np.maximum(np.abs(value), np.abs(outer) * around * (own in _DIFFERENCES)) * around
+    return Defined(value, sizes + 0.5 * (own in _HALVES), _ULPS)
 
 
 def judged(name: str, got: np.ndarray, made: Defined, dtype: Any) -> DiffRow:
@@ -192,7 +227,29 @@ def judged(name: str, got: np.ndarray, made: Defined, dtype: Any) -> DiffRow:
 
 
 SOFTMAX = ("softmax", "log_softmax")
-_DIFFERENCES = ("gelu", "gelu (tanh)", "elu", "hardswish", "hardsigmoid")  # of terms as large as 1 + |x|
+INDICES = ("argmax", "argmin")
+# of terms as large as 1 + |x|
+_DIFFERENCES = ("gelu", "gelu (tanh)", "elu", "hardswish", "hardsigmoid", "tanhshrink", "softshrink")
+SMOOTH = ACTIVATIONS | {
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "tanhshrink": lambda x: x - np.tanh(x),
+    "softshrink": lambda x: x - np.clip(x, -1, 1),
+    "hardshrink": lambda x: np.where(np.abs(x) > 1, x, 0),
+}
+_SELU = 1.0507009873554805, 1.7580993408473766  # above 0, and below (arXiv:1706.02515)
+# outer · f(inner · x) for a setting: f, inner, outer, and what is in its place below 0
+SCALED: dict[str, Callable[[float], tuple[str, float, float, float]]] = {
+    "elu": lambda alpha: ("elu", 1.0, 1.0, alpha),
+    "selu": lambda _: ("elu", 1.0, *_SELU),
+    "celu": lambda alpha: ("elu", 1 / alpha, alpha, alpha),
+    "softplus": lambda alpha: ("softplus", alpha, 1 / alpha, 1 / alpha),
+    "logsigmoid": lambda _: ("softplus", -1.0, -1.0, -1.0),
+    "hardsigmoid": lambda alpha: ("hardsigmoid", 6 * alpha, 1.0, 1.0),
+    "softshrink": lambda alpha: ("softshrink", 1 / alpha, alpha, alpha),
+    "hardshrink": lambda alpha: ("hardshrink", 1 / alpha, alpha, alpha),
+}
+# that setting, where a call has none
+USUAL = {"elu": 1.0, "celu": 1.0, "softplus": 1.0, "hardsigmoid": 1 / 6, "softshrink": 0.5, "hardshrink": 0.5}
 _HALVES = ("sigmoid",)  # 1/2 + a function of at most 1/2, as in ONNX Runtime (MLAS, logistic.cpp) and XLA
 
 

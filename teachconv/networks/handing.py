@@ -263,7 +263,7 @@ def _parts(layer: Any, network: Network) -> Iterator[_Part]:
     elif function or not layer.pads:
         exact = function and partial(function, **given)  # without it no more is known than a name
         word = given.pop("function", getattr(function, "__name__", ""))
-        lines = partial(pointwise_lines, word if "axis" not in given else "", given)
+        lines = partial(pointwise_lines, "" if given.keys() & {"axis", "alpha"} else word, given)
         yield _Part(name, x, y, lines=lines, exact=exact)
     if bias is not None:
         bias = bias.reshape(-1, *[1] * (y.ndim - 2) * (axis == 1))

@@ -21,10 +21,24 @@ from ..core.kinds import layout_of
 from ..dialects import keras, onnx, torch
 from ..running import nn_ops
 from ..support.errors import brief
-from ..verification.candidates import ACTIVATIONS
 from ..windows.calls import bound_call
 from ..windows.resizing import resize
 from . import definitions
+from .words import (
+    BEFORE_11,
+    CASTS,
+    DROPS,
+    FIXED,
+    LIMITS,
+    MOVES,
+    NORM_WORDS,
+    POINTWISE,
+    POSITIONAL,
+    REDUCED,
+    REFLECTED,
+    SETTING,
+    SMOOTH,
+)
 
 NORM = "batch norm"
 LAYOUT = "layout"  # the kind of layers that change no number
@@ -108,7 +122,7 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     framework, word = entry["framework"], entry["word"]
     every = arrays_in(entry["args"])
     arrays = [*filter(known, every)] or every[:1]  # the first is the model's input
-    said = {**dict(zip(_POSITIONAL.get(word, ()), entry["args"], strict=False)), **entry["kwargs"]}
+    said = {**dict(zip(POSITIONAL.get(word, ()), entry["args"], strict=False)), **entry["kwargs"]}
     last = "channels_first" if framework in ("torch", "onnx") else "channels_last"
     facts: Facts = {
         "op_type": word.lower(),
@@ -233,12 +247,11 @@ def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A pool whose window is the image, which keeps its axes: also a mean over all rows and columns."""
     x, word, said, axis = arrays[0], entry["word"].lower(), entry["said"], entry["axis"]
-    if "mean" in word:
-        reduced = _reduced(entry, arrays)
-        wanted = sorted(reduced["arguments"]["axes"])
-        axis = 1 if wanted[-1:] == [x.ndim - 1] else -1
+    reduced = _reduced(entry, arrays) if word in REDUCED else {}
+    wanted = sorted(reduced["arguments"]["axes"]) if reduced else []
+    axis = 1 if wanted[-1:] == [x.ndim - 1] else -1 if reduced else axis
     images = [*range(2, x.ndim)] if axis == 1 else [*range(1, x.ndim - 1)]
-    if "mean" in word and (wanted != images or not wanted):
+    if reduced and (wanted != images or not wanted or reduced["op_type"] not in ("mean", "max")):
         return reduced
     if {*np.ravel(said.get("output_size", 1))} != {1}:
         return _dialect("adaptive pool", getattr(torch, word), entry, arrays)
@@ -353,24 +366,21 @@ def _quantize(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A relu with its limits or its slope, or one for each channel, in all frameworks' words."""
-    word, said = entry["word"].lower(), entry["said"]
-    usual = (0.01 if entry["framework"] in ("torch", "onnx") else 0.2) if "leaky" in word else 0
+    name, said = entry["word"].lower().replace("_", ""), entry["said"]
+    usual = (0.01 if entry["framework"] in ("torch", "onnx") else 0.2) if "leaky" in name else 0
     slope = said.get("negative_slope", said.get("alpha", usual))
     if entry["framework"] == "torch" and np.size(slope) > 1:
         slope = slope.reshape(-1, *[1] * (arrays[0].ndim - 2))
     words = ("{}_value", "{}_val", "{}", "x_{}")  # the last is keras.ops.clip's
-    least, most = (
-        next((said[each.format(end)] for each in words if each.format(end) in said), None)
-        for end in ("min", "max")
-    )
+    places = [(side, word.format(end)) for side, end in (("low", "min"), ("high", "max")) for word in words]
+    limits = {side: np.ravel(said[word])[0].item() for side, word in places if said.get(word) is not None}
     if said.get("threshold"):
         return {"op_type": "relu"}
-    if np.any(slope) and most is None:
+    if np.any(slope) and "high" not in limits:
         return {"op_type": "relu", "op": definitions.leaky_relu, "arguments": {"slope": slope}}
-    limits = {"low": 0.0 if "relu" in word else least, "high": 6.0 if word == "relu6" else most}
-    limits = {name: np.ravel(value)[0].item() for name, value in limits.items() if value is not None}
+    low, high = LIMITS.get(name, (0.0, np.inf))
     op = None if np.any(slope) else definitions.clip
-    return {"op_type": "relu", "op": op, "arguments": {"low": -np.inf, "high": np.inf} | limits}
+    return {"op_type": "relu", "op": op, "arguments": {"low": low, "high": high} | limits}
 
 
 def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -378,7 +388,7 @@ def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said, args, words, framework = entry["said"], entry["args"], dict(entry["kwargs"]), entry["framework"]
     op = _RESIZES.get(framework, keras.resize)
     if framework == "onnx" and len(args) == 2:  # Upsample, and Resize before opset 11
-        args, words = [args[0], None, args[1]], _BEFORE_11 | words
+        args, words = [args[0], None, args[1]], BEFORE_11 | words
     elif framework == "tflite":
         shift = "half_pixel" if said.get("halfPixelCenters") else "asymmetric"
         words = {"method": "bilinear" if entry["word"] == "RESIZE_BILINEAR" else "nearest"}
@@ -392,28 +402,45 @@ def _resized(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 
 _RESIZES: dict[str, Callable[..., Any]] = {"torch": torch.interpolate, "onnx": onnx.resize, "tflite": resize}
-_BEFORE_11 = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
 
 def _smooth(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A softmax or an activation, whose setting each framework calls something else."""
     word, said = entry["word"].lower(), entry["said"]
-    if entry["word"] == "HardSigmoid":
-        said = {"alpha": 0.2} | said  # ONNX's
-    axis, known = said.get("dim", said.get("axis", -1)), _USUAL.get(word, {})
-    if any(abs(said.get(name, usual) - usual) > 1e-6 for name, usual in known.items()):
-        return {}
     word += "_tanh" if said.get("approximate", "none") in (True, "tanh") else ""
-    given: Facts = {"function": _SMOOTH[word]}
-    if given["function"] in definitions.SOFTMAX and axis not in (-1, arrays[0].ndim - 1):
+    function, axis = SMOOTH[word], said.get("dim", said.get("axis", -1))
+    if any(abs(said.get(name, usual) - usual) > 1e-6 for name, usual in FIXED.get(function, {}).items()):
+        return {}
+    given: Facts = {"function": function}
+    if function in definitions.SOFTMAX and axis not in (-1, arrays[0].ndim - 1):
         given["axis"] = axis
-    return {"op_type": _SMOOTH[word].partition(" ")[0], "op": definitions.smooth, "arguments": given}
+    usual = definitions.USUAL.get(function, 0.0)
+    own = 0.2 if (entry["framework"], word) == ("onnx", "hardsigmoid") else usual
+    setting = next((said[name] for name in SETTING.get(function, ("alpha",)) if name in said), own)
+    if usual and abs(setting - usual) > 1e-6:
+        given["alpha"] = setting
+    return {"op_type": function.partition(" ")[0], "op": definitions.smooth, "arguments": given}
+
+
+def _gated(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """One half of the channels times the sigmoid of the other."""
+    halves = np.split(arrays[0], 2, entry["said"].get("dim", entry["said"].get("axis", -1)))
+    return {"op_type": "glu", "inputs": halves, "op": definitions.gated}
+
+
+def _ordered(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """The largest or smallest numbers along an axis; the places where they were are another result."""
+    said = entry["said"]
+    axis = said.get("dim", said.get("axis", -1))
+    given = {"axis": axis, "count": entry["output"].shape[axis], "largest": bool(said.get("largest", True))}
+    return {"op_type": "topk", "op": definitions.ordered, "arguments": given} if said.get("sorted", 1) else {}
 
 
 def _batch_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said, names = entry["said"], ("moving_mean", "moving_variance", "weight", "bias")
     if said.get("training"):
         return {}
-    given = {own: said.get(own, said.get(name)) for own, name in zip(_NORM, names, strict=True)}
+    given = {own: said.get(own, said.get(name)) for own, name in zip(NORM_WORDS, names, strict=True)}
     axis = int(np.ravel(said.get("axis", entry["axis"]))[0])
     return _normalised(arrays[0], given, said.get("eps", said.get("epsilon", 1e-5)), axis)
 
@@ -422,14 +449,16 @@ def _instance_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """Instance, layer or group normalisation."""
     said, x, word = entry["said"], arrays[0], entry["word"].lower().replace("_", "")
     own = {name: said.get(name, said.get(other)) for name, other in (("gamma", "weight"), ("beta", "bias"))}
-    shape, axes, groups = [1, -1] + [1] * (x.ndim - 2), tuple(range(2, x.ndim)), 0
+    axis = said.get("axis", 1) % x.ndim if word.startswith("group") else 1
+    shape, axes, groups = [-1 if n == axis else 1 for n in range(x.ndim)], tuple(range(2, x.ndim)), 0
     if word.startswith("layernorm"):
         first = said.get("axis", -len(said.get("normalized_shape", "1")))  # Keras names every axis
         every = range(first % x.ndim, x.ndim) if entry["framework"] in ("torch", "onnx") else np.ravel(first)
         axes = tuple(int(axis) % x.ndim for axis in every)
         shape = [size if axis in axes else 1 for axis, size in enumerate(x.shape)]
-    elif word == "groupnorm":
-        groups, axes = said["num_groups"], (2,)
+    elif word.startswith("groupnorm"):
+        groups, axes = said.get("num_groups", said.get("groups")), (2,) if axis == 1 else (1, 3)
+        own = {n: None if w is None else np.repeat(w, x.shape[axis] // w.size) for n, w in own.items()}
     elif said.get("running_mean") is not None:
         return {}
     weights = {name: None if w is None else w.reshape(shape) for name, w in own.items()}
@@ -446,10 +475,7 @@ def _scaled(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     usual, x = {"mean": 0.0, "variance": 1.0, "scale": 1.0, "offset": 0.0}, arrays[0]
     values = (np.ravel(np.asarray(entry["said"].get(name, usual[name]), np.float64)) for name in usual)
     spread = (np.broadcast_to(value, x.shape[-1:]) for value in values)
-    return _normalised(x, dict(zip(_NORM, spread, strict=True)), 0.0, -1)
-
-
-_NORM = ("mean", "variance", "gamma", "beta")
+    return _normalised(x, dict(zip(NORM_WORDS, spread, strict=True)), 0.0, -1)
 
 
 def _normalised(x: Any, given: dict[str, Any], eps: float, axis: int) -> Facts:
@@ -459,12 +485,18 @@ def _normalised(x: Any, given: dict[str, Any], eps: float, axis: int) -> Facts:
 
 
 def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """A function of arrays, or of one and a constant; with one for each channel it is batch normalisation."""
+    """A function of arrays, or of one and a constant; with one for each channel it is batch normalisation.
+
+    A largest or least number of one array is over axes.
+    """
     word, args = entry["word"].lower(), entry["args"]
-    function = _POINTWISE[word]
+    function = POINTWISE[word]
+    if word in REDUCED and entry["framework"] != "onnx" and len(arrays_in(args)) == 1:
+        return _whole(entry, arrays)
     plain = [each for each in args if isinstance(each, (np.ndarray, int, float))]
     others = [each for each in plain if all(each is not array for array in arrays)]
-    if entry["kwargs"].get("alpha", 1) != 1 or entry["kwargs"].get("rounding_mode") is not None:
+    said = entry["kwargs"]
+    if said.get("alpha", 1) != 1 or said.get("rounding_mode") is not None or said.get("decimals"):
         return {}
     if function in ("power", "reciprocal") and word == "rsqrt":
         others = [-0.5]
@@ -473,7 +505,7 @@ def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         return facts | {"arguments": {"function": function}}
     (x,), (constant,) = arrays, others
     found = _per_channel(x, constant, function) if isinstance(constant, np.ndarray) else {}
-    is_first = (args[0] is constant) != (word in _REFLECTED)
+    is_first = (args[0] is constant) != (word in REFLECTED)
     given = {"function": function, "constant": constant, "comes_first": is_first}
     return found or facts | {"arguments": given}
 
@@ -488,13 +520,14 @@ def _per_channel(x: np.ndarray, weight: np.ndarray, function: str) -> Facts:
         return {}
     zeros, flat = np.zeros(weight.size), weight.ravel()
     factor, offset = (flat, zeros) if function == "multiply" else (None, flat)
-    return _normalised(x, dict(zip(_NORM, (zeros, zeros + 1, factor, offset), strict=True)), 0.0, axis)
+    return _normalised(x, dict(zip(NORM_WORDS, (zeros, zeros + 1, factor, offset), strict=True)), 0.0, axis)
 
 
 def _reduced(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A sum, mean, largest or least number over some axes, or a logarithm of a sum of exponentials."""
-    said, x, function = entry["said"], arrays[0], _REDUCED[entry["word"].lower()]
-    axes = said.get("dim", said.get("axes", said.get("axis")))
+    said, x, function = entry["said"], arrays[0], REDUCED[entry["word"].lower()]
+    usual = 0 if entry["word"] in ("ArgMax", "ArgMin") else None  # ONNX's
+    axes = said.get("dim", said.get("axes", said.get("axis", usual)))
     every = range(x.ndim) if axes is None else (int(n) % x.ndim for n in np.ravel(axes))
     keepdims = said.get("keepdim", said.get("keepdims", said.get("keepDims", entry["framework"] == "onnx")))
     given = {"function": function, "axes": tuple(every), "keepdims": bool(keepdims)}
@@ -517,8 +550,10 @@ def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     elif entry["framework"] == "tflite":
         op, rest = keras.pad, [each.tolist() for each in rest]
     elif entry["framework"] != "torch":
-        inner, first = [*map(tuple, said["padding"])], said.get("data_format") == "channels_first"
-        op, rest, said = keras.pad, [[(0, 0)] * (1 + first) + inner + [(0, 0)] * (not first)], {}
+        inner, first = np.reshape(said.pop("padding", ()), (-1, 2)), entry["axis"] == 1
+        around = [(0, 0)] * (1 + first), [(0, 0)] * (not first)
+        op, rest = keras.pad, [said.pop("pad_width", [*around[0], *inner.tolist(), *around[1]])]
+        said = {name: said[name] for name in ("mode", "constant_values") if name in said}
     call = bound_call(op, (x, *rest), said)[0]
     facts: Facts = {"op_type": "pad"}
     if np.min(call.sides) < 0 if call.mode == "constant" else np.min(call.sides) >= 0:
@@ -546,98 +581,31 @@ def _cast(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     return {}
 
 
-_CONVOLUTION = ("", "", "", "stride", "padding", "dilation", "groups")
-_TRANSPOSED = ("", "", "", "stride", "padding", "output_padding", "groups", "dilation")
-# what a call's arguments without a name are called: a framework's words, or of arrays those of Keras
-_POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
-    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), _TRANSPOSED),
-    "max_pool2d": ("", "kernel_size", "stride", "padding", "dilation", "ceil_mode"),
-    "avg_pool2d": ("", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"),
-    **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), ("", "output_size")),
-    **dict.fromkeys(("leaky_relu", "prelu", "PRelu", "PRELU"), ("", "negative_slope")),
-    "instance_norm": ("", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"),
-    **dict.fromkeys(("InstanceNormalization", "LayerNormalization"), ("", "weight", "bias")),
-    "interpolate": ("", "size", "scale_factor", "mode", "align_corners"),
-    "layer_norm": ("", "normalized_shape", "weight", "bias", "eps"),
-    "group_norm": ("", "num_groups", "weight", "bias", "eps"),
-    "elu": ("", "alpha"),
-    "softplus": ("", "beta", "threshold"),
-    **dict.fromkeys(("hardtanh", "clamp", "Clip"), ("", "min", "max")),
-    **dict.fromkeys(("cat", "softmax", "log_softmax"), ("", "dim")),
-    **dict.fromkeys(("mean", "sum", "amax", "amin", "logsumexp"), ("", "dim", "keepdim")),
-    **dict.fromkeys(("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceLogSumExp"), ("", "axes")),
-    "batch_norm": ("", *_NORM, "training", "momentum", "eps"),
-    "BatchNormalization": ("", "gamma", "beta", "mean", "variance"),
-    "pad": ("", "pad", "mode", "value"),
-    "Pad": ("", "pads", "value"),
-    "linear": ("", "weight", "bias"),
-    **dict.fromkeys(("Gemm", "MatMul", "matmul", "CONV_2D", "DEPTHWISE_CONV_2D"), ("", "kernel", "bias")),
-    "TRANSPOSE_CONV": ("output_shape", "kernel", "", "bias"),
-    "FULLY_CONNECTED": ("", "weight", "bias"),
-    **dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"), ("", "axis")),
-}
-_POINTWISE = {
-    **{name: name for name in definitions.POINTWISE},
-    **{"mul": "multiply", "sub": "subtract", "rsub": "subtract", "div": "divide", "true_div": "divide"},
-    **dict.fromkeys(("truediv", "true_divide", "rdiv", "rtruediv"), "divide"),
-    "neg": "negative",
-    **{"min": "minimum", "max": "maximum", "pow": "power", "rsqrt": "power", "absolute": "abs"},
-}
-_REDUCED = {
-    **{name: name for name in ("sum", "mean", "logsumexp")},
-    **{f"reduce{name}": name for name in ("sum", "mean", "max", "min", "logsumexp")},
-    **{"amax": "max", "amin": "min", "reduce_max": "max", "reduce_min": "min"},
-}
-_REFLECTED = ("rsub", "rdiv", "rtruediv")
-_SMOOTH = {
-    **{name: name for name in (*definitions.SOFTMAX, *ACTIVATIONS)},
-    "logsoftmax": "log_softmax",
-    **dict.fromkeys(("silu", "swish"), "silu (swish)"),
-    "gelu_tanh": "gelu (tanh)",
-    "logistic": "sigmoid",
-    "hard_sigmoid": "hardsigmoid",
-    **dict.fromkeys(("hard_swish", "hard_silu"), "hardswish"),
-}
-# the settings with which a function is the one of the table
-_USUAL = {
-    "elu": {"alpha": 1.0},
-    "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5},
-    "softmax": {"beta": 1.0},
-    "softplus": {"beta": 1.0, "threshold": 20.0},  # PyTorch's
-}
-_MOVES = (
-    *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
-    *("detach", "clone", "getitem", "flip", "roll", "t", "get", "swapaxes", "movedim", "moveaxis", "ravel"),
-    *("expand", "expand_dims", "expanddims", "repeat", "tile", "stack", "narrow", "select", "index_select"),
-    *("split", "chunk", "unbind", "unpack", "slice", "strided_slice", "gather", "take", "where", "reverse"),
-    *("unfold", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "depthtospace", "depth_to_space"),
-    *("spacetodepth", "space_to_depth", "space_to_batch_nd", "batch_to_space_nd", "upsample_nearest"),
-    *("upsampling1d", "upsampling3d", "cropping1d", "cropping2d", "cropping3d"),
-    *("repeatvector", "mirror_pad", "unflatten", "broadcastto"),
-)
-_CASTS = ("to", "double", "float", "half", "bfloat16", "type", "type_as", "cast")
-_DROPS = ("dropout", "dropout2d", "feature_dropout", "spatialdropout2d", "stochastic_depth")
 _Reader = Callable[[Entry, list[np.ndarray]], Facts]
 _BY_WORD: dict[tuple[str, ...], _Reader] = {
-    _MOVES: _moved,
-    _CASTS: _cast,
-    _DROPS: lambda entry, arrays: {"op_type": LAYOUT} if np.array_equal(arrays[0], entry["output"]) else {},
-    ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu", "prelu"): _activation,
-    tuple(_SMOOTH): _smooth,
-    tuple(_POINTWISE): _pointwise,
-    tuple(_REDUCED): _reduced,
+    MOVES: _moved,
+    CASTS: _cast,
+    DROPS: lambda entry, arrays: {"op_type": LAYOUT} if np.array_equal(arrays[0], entry["output"]) else {},
+    ("relu", "relu6", "leaky_relu", "leakyrelu", "prelu", "clamp", "clip"): _activation,
+    ("hardtanh", "hard_tanh", "relu_n1_to_1", "relu_0_to_1"): _activation,
+    tuple(SMOOTH): _smooth,
+    tuple(POINTWISE): _pointwise,
+    tuple(REDUCED): _reduced,
     ("cat", "concat", "concatenate", "concatenation"): _concatenate,
     ("batch_norm", "batchnormalization"): _batch_norm,
     ("instance_norm", "instancenormalization", "layer_norm", "layernormalization"): _instance_norm,
-    ("group_norm",): _instance_norm,
+    ("group_norm", "groupnormalization"): _instance_norm,
+    ("glu",): _gated,
+    ("topk",): _ordered,
     ("rescaling", "normalization"): _scaled,
     ("interpolate", "resize", "upsample", "upsampling2d", "resizing"): _resized,
     ("resize_bilinear", "resize_nearest_neighbor"): _resized,
-    ("separableconv2d",): _separable,
+    ("separableconv1d", "separableconv2d"): _separable,
     ("fold",): partial(_dialect, "fold", torch.fold),
     ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
     ("linear", "dense", "gemm", "matmul", "fully_connected"): _dense,
-    ("mean", "reducemean", "globalaveragepool", "globalmaxpool"): _whole,
+    ("max", "min"): _pointwise,
+    ("mean", "reducemean", "amax", "reducemax", "reduce_max", "globalaveragepool", "globalmaxpool"): _whole,
     ("quantize", "quantizelinear", "dequantizelinear"): _quantize,
     ("qlinearconv",): _qlinear_conv,
     ("conv_2d", "depthwise_conv_2d", "transpose_conv", "max_pool_2d", "average_pool_2d"): _tflite,
@@ -668,6 +636,10 @@ _READERS: dict[tuple[str, str], _Reader] = {
     ("onnx", "ConvTranspose"): partial(_dialect, "transposed convolution", onnx.conv_transpose),
     ("onnx", "MaxPool"): partial(_dialect, "max pool", onnx.max_pool),
     ("onnx", "AveragePool"): partial(_dialect, "average pool", onnx.average_pool),
+    **{(framework, "linear"): _moved for framework in ("keras", "teachconv")},  # the activation
+    ("keras", "MaxPool"): partial(_dialect, "max pool", keras.max_pool),
+    ("keras", "AveragePool"): partial(_dialect, "average pool", keras.average_pool),
+    ("onnx", "Mean"): lambda entry, arrays: {},  # of several arrays
     ("onnx", "Sum"): lambda entry, arrays: _pointwise({**entry, "word": "add"}, arrays),
 }
 _OF_INTEGERS: dict[str, _Reader] = {"FULLY_CONNECTED": _of_integers, "DEQUANTIZE": _quantize}

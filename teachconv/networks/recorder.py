@@ -106,7 +106,7 @@ def record_keras(
         }
         name = "linear" if activation is None else getattr(activation, "__name__", type(activation).__name__)
         is_one = any(cls.__name__ == "Activation" for cls in type(layer).__mro__)
-        entry = calls.entry(layer.name, name if word == "Activation" else word, args, settings)
+        entry = calls.entry(layer.name, name if word == "Activation" else word, args, settings | kwargs)
         activated: list[Any] = []
 
         def activate(value: Any, *more: Any, **named: Any) -> Any:
@@ -151,7 +151,8 @@ _SETTINGS = (
     *("pool_size", "epsilon", "axis", "negative_slope", "max_value", "threshold", "approximate", "alpha"),
     *("x_min", "x_max"),  # of keras.ops.clip
     *("scale", "offset", "mean", "variance", "depthwise_kernel", "keepdims", "interpolation"),
-    *("antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio"),
+    *("antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio", "pad_width", "mode", "sorted"),
+    *("output_size", "decimals"),
 )
 
 
@@ -426,12 +427,12 @@ class _Calls:
         first = parts[0]  # of an LSTM, say
         if hasattr(first, "dtype"):
             number = len(self.made)
-            if number in {**self.instead, **self.added} and first is result:
-                entry = entry | {"computed": self.keep(result)}
-                array = (
-                    self.instead[number] if number in self.instead else _numpy(result) + self.added[number]
-                )
-                first = result = _put(result, array)
+            # of several results, PyTorch's first is changed where it is
+            if number in {**self.instead, **self.added} and (first is result or hasattr(first, "new_tensor")):
+                entry = entry | {"computed": self.keep(first)}
+                array = self.instead[number] if number in self.instead else _numpy(first) + self.added[number]
+                changed = _put(first, array)
+                first, result = changed, changed if first is result else result
             self.add(entry, first)
             for part in parts[1:] if entry["word"].lower() in _SPLITS else []:
                 self.add(entry, part)

@@ -299,16 +299,10 @@ class _Seen:
 
 # what makes constants: shapes, and arrays of one number; a mask is none of the activations either
 _MADE = (
-    "zeros_like",
-    "ones_like",
-    "full_like",
-    "new_zeros",
-    "new_ones",
-    "new_full",
-    "Shape",
-    "SHAPE",
-    "gt",
-    "lt",
+    *("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "Shape", "SHAPE"),
+    *("ZerosLike", "OnesLike", "FullLike", "gt", "ge", "lt", "le", "eq", "ne", "Greater", "GreaterOrEqual"),
+    *("GreaterEqual", "Less", "LessOrEqual", "LessEqual", "Equal", "NotEqual", "GREATER", "GREATER_EQUAL"),
+    *("LESS", "LESS_EQUAL", "EQUAL", "NOT_EQUAL"),
 )
 _SOME = 16  # numbers of an array are looked for first
 DENSE = ("Dense", "linear", "Gemm", "MatMul", "FULLY_CONNECTED")

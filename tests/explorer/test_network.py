@@ -341,6 +341,18 @@ def test_an_activation_that_does_not_give_the_numbers_of_the_run_is_a_box():
     assert kinds[:5] == ["input", "convolution", "max pool", "convolution", "box"]
 
 
+@pytest.mark.parametrize(("alpha", "is_known"), [(1.0, True), (0.5, False)])
+def test_an_activation_with_another_setting_than_the_page_knows_is_a_box(alpha, is_known):
+    """An ELU in place of the ReLU, which is a step of its convolution's column if the page has it."""
+    recording = recorder.record_keras(*own())
+    entry = next(entry for entry in recording if entry["word"] == "ReLU")
+    (x,) = entry["args"]
+    output = np.where(x < 0, np.float32(alpha) * np.expm1(np.minimum(x, 0)), x)
+    entry |= {"word": "ELU", "kwargs": {"alpha": alpha}, "output": output}
+    columns = tc.explore(recording).data()["columns"]
+    assert [step["kind"] for step in columns[3]["then"]] == ["batch norm", *["elu"] * is_known]
+
+
 def test_an_answer_is_one_row_of_scores_and_a_box_has_the_numbers_of_the_run():
     layers = keras.layers
     maps = keras.Sequential([layers.Input((4, 4, 1)), layers.Conv2D(2, 3)])

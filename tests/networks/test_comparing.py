@@ -560,7 +560,11 @@ def test_smooth_functions_of_pytorch_are_judged():
     report = tc.compare(model, model, x)
     assert report.passed, str(report)
     assert len(report.layers) == 11
-    assert tc.compare(nn.ELU(2.0), nn.ELU(2.0), x).passed is None  # another one than the table's
+    assert tc.compare(nn.ELU(2.0), nn.ELU(2.0), x).passed
+    steep = nn.Softplus(threshold=3)
+    assert tc.compare(steep, steep, x).passed is None  # another one than the table's
+    scaled = nn.Sequential(nn.Conv2d(1, 2, 1), nn.ELU(2.0))
+    assert "no function for it here" in tc.translate(scaled, (1, 1, 3, 3), to="keras").why
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])

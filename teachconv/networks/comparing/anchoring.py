@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.dtypes import float_format
 from ...support.errors import ArgumentError
-from ..reading import LAYOUT, STORED
+from ..reading import LAYOUT
 from ..walking import INPUT, Network
 from .judging import relayout
 from .spreading import Errors, Spread, chosen, closure, output_of
@@ -244,7 +244,7 @@ def _activations(network: Network) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the numbers of the layers with a result that can be recognised, and that."""
     for number, layer in enumerate(network.layers):
         array = layer.output
-        if array is None or array.dtype.kind != "f" and array.dtype not in STORED:
+        if array is None or array.dtype.kind not in "fiu":  # indices and integers that stand for numbers, too
             continue
         if array.size and array.min() != array.max():
             yield number, array

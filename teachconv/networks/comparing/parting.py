@@ -300,7 +300,7 @@ class Partings:
         self, row: LayerRow, layers: Sequence[Sequence[int]], state: Network, a: int, b: int
     ) -> float | None:
         """Return which part of the final difference goes if the second model gets what the first computes."""
-        if INPUT in (a, b):
+        if INPUT in (a, b) or self.networks[1].layers[b].op_type == "cast":  # which rounds what is right, too
             return None
         first, second = self.networks
         try:
@@ -390,7 +390,9 @@ def _laid_out(network: Network, number: int, other: Network, to: int) -> np.ndar
     shape = two.output.shape
     if network.framework == "arrays":
         return of_shape(one.output, shape).reshape(shape)
-    return relayout(one.output, one.axis, two.axis, two.output.ndim).reshape(shape)
+    # where both models have the channels in one place, equal shapes have equal axes
+    axis = two.axis if network.axis == other.axis and one.output.shape == shape else one.axis
+    return relayout(one.output, axis, two.axis, two.output.ndim).reshape(shape)
 
 
 def returned(anchors: Anchors) -> Verdict:

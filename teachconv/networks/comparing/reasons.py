@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise, takewhile
+from itertools import combinations, pairwise, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from ...windows.pooling import PoolCall
 from ...windows.resizing import ResizeCall, ShuffleCall
 from .. import definitions
 from ..reading import LAYOUT, NORM, Layer
+from .anchoring import farthest, half_of_the_digits
 from .judging import call_of, folded, judge, judged_call, of_shape, relayout
 
 # what a fact is called in the frameworks' arguments
@@ -39,6 +40,9 @@ _WORDS = {
     "low": ("min_val", "min"),
     "axis": ("axis", "dim"),
     "function": ("approximate",),
+    "alpha": ("alpha", "beta", "lambd", "threshold"),
+    "count": ("k",),
+    "scale": ("size", "scale_factor"),
     "coordinates": (
         *("mode", "interpolation", "align_corners", "alignCorners"),
         *("coordinate_transformation_mode", "nearest_mode"),
@@ -59,7 +63,7 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
     if theirs and theirs[-1].framework == "arrays":
         folded_ours, _ = _with_norms_folded(ours, [])
         return _reason_of_array(next((a for a in reversed(folded_ours) if a.computes), None), theirs[-1])
-    ours, theirs = _with_norms_folded(ours, theirs)
+    ours, theirs = map(_as_activations, _with_norms_folded(ours, theirs))
     counts = [sum("convolution" in layer.op_type for layer in side) for side in (ours, theirs)]
     if counts[1] == 1 < counts[0] and (found := reason_of_segment(theirs, ours)).pair:
         return Found(found.code, f"of the first model, beside the second: {found.words}")
@@ -80,10 +84,7 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
         if a.op is None or a.output is None or not b.inputs:
             undecided = undecided or f"no definition of {a.word} here"
             continue
-        inputs = [relayout(x, b.axis, a.axis, a.inputs[0].ndim) for x in b.inputs]
-        row = DiffRow(b.name, "", False)
-        if b.output is not None:
-            row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
+        inputs, row = _beside(a, b, b)
         if row.passed is False or not row.compared and b.op is not None:
             return Found(*reason(a, b, inputs, row), (a, b, inputs))
         undecided = undecided or row.note * (not row.compared)
@@ -98,7 +99,63 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
     if all(orders) and orders[0] != orders[1]:
         words = f"{theirs[-1]} reads it as {orders[1]}, where {ours[-1]} has {orders[0]}"
         return Found("channel_order", f"the order of a channel's numbers is another: {words}")
-    return Found("moved", "the layers compute the same, but what moves the numbers differs")
+    ways = [
+        [
+            f"{list(x.inputs[0].shape)} as {list(np.asarray(x.output).shape)}"
+            for x in side
+            if x.op_type == LAYOUT
+        ]
+        for side in (ours, theirs)
+    ]
+    words = ": the first model reads {}, the second {}".format(
+        *(", ".join(w) or "all as it is" for w in ways)
+    )
+    more = words * (ways[0] != ways[1])
+    return Found("moved", f"the layers compute the same, but what moves the numbers differs{more}")
+
+
+def _beside(a: Layer, first: Layer, last: Layer) -> tuple[list[np.ndarray], DiffRow]:
+    """Judge what layers of the second model return by the call of one of the first, in its layout.
+
+    If the shapes are equal, the axes may be as they are, too.
+
+    Returns:
+        Their inputs as the first model's layer takes them, and the row.
+    """
+    assert a.output is not None
+    found, is_alike = [], [x.shape for x in a.inputs] == [x.shape for x in first.inputs]
+    for axis in dict.fromkeys((first.axis, a.axis) if is_alike else (first.axis,)):
+        inputs = [relayout(x, axis, a.axis, a.inputs[0].ndim) for x in first.inputs]
+        row = DiffRow(last.name, "", False)
+        if last.output is not None:
+            row = judge(a, inputs, relayout(last.output, axis, a.axis, a.output.ndim))
+        found.append((inputs, row))
+    return max(found, key=lambda each: (None, False, True).index(each[1].passed))
+
+
+def _as_activations(part: Sequence[Layer]) -> Sequence[Layer]:
+    """Return layers of which those that compute an activation together are one."""
+    ways = [{"function": name} for name in (*definitions.SMOOTH, *definitions.SCALED)]
+    for start, stop in combinations(range(len(part)), 2):
+        (first, *_, last), x, y = part[start : stop + 1], part[start].inputs, part[stop].output
+        is_small = all(is_one_of(layer.op, _POINTWISE) for layer in part[start : stop + 1])
+        if is_small and len(x) == 1 and y is not None and y.size == x[0].size:
+            some = [np.ravel(array)[:: max(1, y.size // _SOME)] for array in (x[0], y)]
+            apart = [farthest(some[1], definitions.smooth(some[0], **way).value) for way in ways]
+            if min(apart) <= half_of_the_digits(some[1]):
+                way = ways[int(np.argmin(apart))]
+                facts = {
+                    "op_type": way["function"].partition(" ")[0],
+                    "op": definitions.smooth,
+                    "arguments": way,
+                }
+                whole = replace(last, name=f"{first.name} + {last.name}", inputs=x, said={}, **facts)
+                return _as_activations([*part[:start], whole, *part[stop + 1 :]])
+    return part
+
+
+_SOME = 256  # numbers of an activation are looked at
+_POINTWISE = definitions.pointwise, definitions.smooth, definitions.clip
 
 
 def _as_one(part: Sequence[Layer]) -> Sequence[Layer]:
@@ -198,7 +255,7 @@ def _weights(layer: Layer, x: np.ndarray) -> Mapping[str, Any]:
         if "convolution" in layer.op_type and layer.op is not None and not is_quantized(layer.op):
             call = call_of(layer, layer.around(x))
             return {"filters": call.second, "bias": call.bias}
-    return layer.arguments
+    return _given(layer)
 
 
 def _family(layer: Layer) -> str:
@@ -208,8 +265,11 @@ def _family(layer: Layer) -> str:
 
 _FAMILIES = {
     "transposed convolution": "convolution",
-    **dict.fromkeys(("max pool", "average pool", "adaptive pool"), "pool"),
-    **dict.fromkeys(("relu", "softmax", "sigmoid", "silu", "tanh", "gelu", "elu", "hardswish"), "activation"),
+    **dict.fromkeys(("max pool", "average pool", "adaptive pool", "mean", "sum", "max", "min"), "pool"),
+    **{
+        name.partition(" ")[0]: "activation"
+        for name in ("relu", *definitions.SOFTMAX, *definitions.SMOOTH, *definitions.SCALED)
+    },
 }
 
 
@@ -239,9 +299,13 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
         A code, and a sentence.
     """
     if a.op_type != b.op_type:
-        return "op_type", f"{b} is a {b.op_type}, and {a} a {a.op_type}"
+        return "op_type", f"{_called(b)} for {_called(a)}: {b} beside {a}"
     if not inputs:  # of a node that did not run, nor what is before it
         return "", "it got no input"
+    shapes = [[list(x.shape) for x in side] for side in (a.inputs, inputs)]
+    if row.note and not row.compared and shapes[0] != shapes[1]:
+        order = " (another order of axes)" * ([*map(sorted, shapes[0])] == [*map(sorted, shapes[1])])
+        return "shape", f"the shapes differ: {b} takes {shapes[1]}, where {a} takes {shapes[0]}{order}"
     ours, theirs = _facts(a, inputs[0]), _facts(b, b.inputs[0])
     differing = [name for name in ours if name in theirs and not _same(ours[name], theirs[name])]
     is_rewritten = differing or np.asarray(a.output).size != np.asarray(b.output).size
@@ -253,10 +317,33 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
     if row.diagnosis is not None:
         sentence = row.diagnosis.sentence
         return row.diagnosis.code, f"its result is {sentence}" if sentence.startswith("equal") else sentence
-    words = "; ".join(_other_weights(a, b, inputs))
-    if words:
+    if words := _factor(a, b, inputs):
+        return "scale_and_shift", words
+    if words := "; ".join(_other_weights(a, b, inputs)):
         return "weights", words
     return "", row.note or "its result differs, and nothing explains it"
+
+
+def _called(layer: Layer) -> str:
+    """Return what a layer is, with its article."""
+    name = {"max pool": "maximum", "average pool": "average"}.get(layer.op_type, layer.op_type)
+    if is_one_of(layer.op, [definitions.reduced]):
+        name += f" over axis {_facts(layer, layer.inputs[0])['axis']}"
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _given(layer: Layer) -> dict[str, Any]:
+    """Return the arguments of a layer, and those that its definition has by itself."""
+    function = str(layer.arguments.get("function"))
+    usual = {
+        "alpha": definitions.USUAL.get(function),
+        "axis": -1 if function in definitions.SOFTMAX else None,
+    }
+    usual["slope"] = 0.0 if is_one_of(layer.op, [definitions.clip]) else None
+    return {name: value for name, value in usual.items() if value is not None} | dict(layer.arguments)
+
+
+_OVER_AXES = definitions.smooth, definitions.reduced, definitions.concatenate, definitions.ordered
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -271,14 +358,22 @@ def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
     """What a layer computes, in the same words for all frameworks, without channels and sizes."""
     facts: dict[str, Any]
     if layer.op is None or is_quantized(layer.op) or layer.op.__module__ == definitions.__name__:
-        given = ({"slope": 0.0} if is_one_of(layer.op, [definitions.clip]) else {}) | dict(layer.arguments)
-        words = {name: value for name, value in given.items() if isinstance(value, (int, float, str))}
-        return {name: value for name, value in words.items() if (layer.op_type, name) != (NORM, "axis")}
+        given, channels = _given(layer), layer.axis % max(1, x.ndim)
+        facts = {name: value for name, value in given.items() if isinstance(value, (int, float, str))}
+        facts.pop("axis", None)
+        if is_one_of(layer.op, _OVER_AXES):  # the channels count as the last
+            axes = np.ravel(given.get("axis", given.get("axes", ())))
+            order = [*(axis for axis in range(x.ndim) if axis != channels), channels]
+            facts["axis"] = [order.index(int(axis) % max(1, x.ndim)) for axis in axes]
+        return facts
     try:
         if is_one_of(layer.op, WINDOWS):
             call = bound_call(layer.op, (layer.around(x),), dict(layer.arguments))[0]
             if isinstance(call, ResizeCall):
-                return {"coordinates": f"{call.coordinates.removeprefix('pytorch_')}, {call.reads}"}
+                facts = {"coordinates": f"{call.coordinates.removeprefix('pytorch_')}, {call.reads}"}
+                pairs = zip(call.layout, call.scales, strict=True)
+                scales = [round(float(scale), 5) for letter, scale in pairs if letter not in "NC"]
+                return facts if call.coordinates == "align_corners" else facts | {"scale": scales}
             if not isinstance(call, PoolCall):
                 return {}
             axes, window = call.spatial, tuple(axis.filter_size for axis in call.spatial)
@@ -318,6 +413,7 @@ def _differing(
     a: Layer, b: Layer, names: list[str], ours: Mapping[str, Any], theirs: Mapping[str, Any], row: DiffRow
 ) -> tuple[str, str]:
     """Return the name of a difference of facts, as of a diagnosis where there is one, and a sentence."""
+    names = ["coordinates"] if "coordinates" in names else names
     code = "_and_".join(name for name in names if name != "padding" or len(names) == 1)
     words = f"another {code.replace('_and_', ' and ').replace('_', ' ')}"
     if names == ["padding"] and [sum(pair) for pair in ours["padding"]] == [
@@ -341,17 +437,35 @@ def _said(layer: Layer, names: list[str], facts: Mapping[str, Any]) -> str:
     return f"{layer} has {', '.join(texts)}".replace("has of which it reads", "reads padding")
 
 
+def _factor(a: Layer, b: Layer, inputs: list[np.ndarray]) -> str:
+    """Say so if all weights differ by one factor, and all biases by that and one number."""
+    pair = _weights(a, inputs[0]), _weights(b, b.inputs[0])
+    w, v = (np.asarray(weights.get("filters", 0.0), float) for weights in pair)
+    if w.shape != v.shape or not w.any():
+        return ""
+    factor = float(np.vdot(w, v) / np.vdot(w, w))
+    one, other = (0.0 if weights["bias"] is None else weights["bias"] for weights in pair)
+    shift = np.ravel(other - np.multiply(factor, one))
+    if (
+        abs(factor - 1) < _ALIKE
+        or np.abs(v - factor * w).max() > _ALIKE * np.abs(v).max()
+        or np.ptp(shift) > _ALIKE
+    ):
+        return ""
+    is_gate = (round(factor, 3), round(float(shift[0]), 3)) == (0.2, 0.5)
+    hint = ": the hard sigmoid of Keras 2 is 0.2 x + 0.5, that of Keras 3 x / 6 + 0.5" * is_gate
+    return f"its result is equal when it is multiplied by {factor:.4g} and increased by {shift[0]:.4g}{hint}"
+
+
 def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str]:
     """Say which weights differ, and by how much."""
     ours, theirs = _weights(a, inputs[0]), _weights(b, b.inputs[0])
     for name in [name for name in ours if name in theirs]:
         pair = [np.float64(name == "gamma") if each is None else each for each in (ours[name], theirs[name])]
-        if any(isinstance(each, np.ndarray) for each in pair) and np.shape(pair[0]) in (
-            (),
-            np.shape(pair[1]),
-        ):
-            apart = np.abs(np.subtract(pair[0], pair[1], dtype=float))
-            if not apart.max() <= _ALIKE * np.abs(pair[0]).max():
+        one, other = map(np.squeeze, pair)
+        if any(isinstance(each, np.ndarray) for each in pair) and len({one.shape, other.shape, ()}) < 3:
+            apart = np.abs(np.subtract(one, other, dtype=float))
+            if not apart.max() <= _ALIKE * np.abs(one).max():
                 yield f"another {name}: {b} differs from {a} by up to {apart.max():.3g}"
 
 

@@ -1,0 +1,297 @@
+"""What stands between convolutions is defined as the frameworks compute it; and how two layers of it differ is said."""
+
+from dataclasses import replace
+from functools import partial
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.dialects import keras as keras_dialect
+from teachconv.dialects import torch as torch_dialect
+from teachconv.networks import definitions
+from teachconv.networks.comparing.judging import judge
+from teachconv.networks.comparing.reasons import reason_of_segment
+from teachconv.networks.reading import Layer, by_law, read
+from teachconv.networks.walking import walk
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+
+# ---------------------------------------------------------------------------------------------
+# Definitions
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "settings", "x", "right"),
+    [
+        ("selu", {}, [1, -1], [1.0507009873554805, 1.7580993408473766 * (exp(-1) - 1)]),
+        ("celu", {"alpha": 2}, [3, -2], [3, 2 * (exp(-1) - 1)]),
+        ("elu", {"alpha": 0.5}, [3, -2], [3, 0.5 * (exp(-2) - 1)]),
+        ("softsign", {}, [3, -1], [0.75, -0.5]),
+        ("softshrink", {}, [2, -2, 0.25], [1.5, -1.5, 0]),
+        ("hardshrink", {"alpha": 1}, [2, -2, 0.5], [2, -2, 0]),
+        ("hardsigmoid", {"alpha": 0.25}, [1, 4, -4], [0.75, 1, 0]),
+        ("logsigmoid", {}, [0], [-np.log(2)]),
+        ("softplus", {"alpha": 2}, [0], [np.log(2) / 2]),
+    ],
+)
+def test_activations_by_hand(function, settings, x, right):
+    made = definitions.smooth(np.float64(x), function=function, **settings)
+    assert np.allclose(made.value, right, rtol=1e-14)
+    assert made.terms > 0
+    assert (np.asarray(made.sizes) >= np.abs(made.value)).all()
+
+
+def test_gates_orders_and_indices_by_hand():
+    x = np.float32([[3, 1, 2]])
+    ordered = partial(definitions.ordered, x, axis=-1, count=2)
+    assert [ordered(largest=way).value.tolist() for way in (True, False)] == [[[3, 2]], [[1, 2]]]
+    indices = [definitions.reduced(x, function="argmax", axes=a, keepdims=True).value for a in ((1,), (0, 1))]
+    assert [each.tolist() for each in indices] == [[[0]], [[0]]]
+    assert definitions.gated(x, 0 * x).value.tolist() == [[1.5, 0.5, 1]]
+
+
+def test_groups_of_channels_are_normalised_wherever_these_are():
+    x = np.random.default_rng(0).standard_normal((2, 6, 5, 4)).astype("float32")
+    facts = {"groups": 3, "gamma": None, "beta": None, "eps": 1e-5}
+    first = definitions.normalised(x, axes=(2,), **facts).value
+    last = definitions.normalised(x.transpose(0, 2, 3, 1), axes=(1, 3), **facts).value
+    assert np.allclose(first, last.transpose(0, 3, 1, 2), rtol=1e-12)
+    blocks = first.reshape(2, 3, -1)
+    assert np.allclose([blocks.mean(-1), blocks.var(-1)], [np.zeros((2, 3)), np.ones((2, 3))], atol=1e-4)
+
+
+@pytest.mark.parametrize("framework", ["torch", "keras", "onnx"])
+def test_frameworks_computed_what_is_defined(framework):
+    path = RECORDED / f"between_{framework}.npz"
+    report = tc.compare(str(path), str(path))
+    assert report.passed, str(report)
+    layers = [layer for layer in walk(str(path), None).layers if layer.computes]
+    assert len(layers) > 12
+    for layer in layers:  # and nothing near to it
+        wrong = layer.output + (
+            1 if layer.output.dtype.kind == "i" else np.float32(1e-4 * np.abs(layer.output).max())
+        )
+        assert judge(layer, layer.inputs, wrong).passed is False, layer.name
+
+
+def test_a_reduction_over_the_whole_image_is_a_pool():
+    x = np.random.default_rng(0).standard_normal((1, 4, 5, 3)).astype("float32")
+    for word, arguments, keepdims in (
+        ("REDUCE_MAX", [np.int32([1, 2])], True),
+        ("MEAN", [np.int32([1, 2])], False),
+    ):
+        output = (np.max if "MAX" in word else np.mean)(x, axis=(1, 2), keepdims=keepdims)
+        facts = {"name": "pool", "framework": "tflite", "word": word, "output": output}
+        layer = read(
+            facts | {"args": [x, *arguments], "kwargs": {"keepDims": keepdims}}, lambda array: array is x
+        )
+        assert layer.op_type == ("max pool" if "MAX" in word else "average pool")
+        assert judge(layer, layer.inputs, layer.output).passed
+
+
+# ---------------------------------------------------------------------------------------------
+# Reasons
+# ---------------------------------------------------------------------------------------------
+
+X = np.random.default_rng(0).standard_normal((1, 4, 6, 4)).astype("float32")
+IMAGE = 3 * np.random.default_rng(1).standard_normal((1, 6, 5, 4)).astype("float32")
+
+
+def layer(name, op_type, op, *inputs, **arguments):
+    """A layer of Keras that computes what it says."""
+    inputs = inputs or (IMAGE,)
+    made = op(*inputs, **arguments)
+    output = np.float32(made.value if isinstance(made, definitions.Defined) else made)
+    return Layer(name, "keras", op_type, op_type, inputs, output, op=op, arguments=arguments)
+
+
+def smooth(name, function, *inputs, **arguments):
+    return layer(
+        name, function.partition(" ")[0], definitions.smooth, *inputs, function=function, **arguments
+    )
+
+
+def said(ours, theirs):
+    found = reason_of_segment(ours, theirs)
+    return found.code, found.words
+
+
+def test_a_maximum_for_an_average():
+    pools = [
+        layer(n, f"{n} pool", getattr(keras_dialect, f"{n}_pool"), pool_size=(6, 5))
+        for n in ("average", "max")
+    ]
+    right = "op_type", "a maximum for an average: 'max' (keras) beside 'average' (keras)"
+    assert said(pools[:1], pools[1:]) == right
+
+
+def test_slopes_of_channels_are_compared_in_any_shape():
+    one, other = np.float32([[[0.25, 0.5, 0.125, 0.5]]]), np.float32([0.25, 0.5, 0.125, 0.25])
+    ours, theirs = (layer(n, "relu", definitions.leaky_relu, slope=w) for n, w in (("a", one), ("b", other)))
+    words = "another slope: 'b' (keras) differs from 'a' (keras) by up to 0.25"
+    assert said([ours], [theirs]) == ("weights", words)
+    plain = layer("b", "relu", definitions.clip, low=0.0)
+    assert said([ours], [plain]) == ("weights", words.replace("0.25", "0.5"))
+
+
+def test_another_axis_of_a_softmax_whatever_its_number():
+    rows, channels = smooth("a", "softmax", axis=1), smooth("b", "softmax")
+    words = "another axis: 'b' (keras) has axis [2], where 'a' (keras) has axis [0]"
+    assert said([rows], [channels]) == ("axis", words.replace("[2]", "[3]").replace("[0]", "[1]"))
+    x = IMAGE.transpose(0, 3, 1, 2)
+    first = smooth("c", "softmax", x, axis=1)
+    first = replace(first, framework="torch", axis=1)
+    assert said([first], [channels])[0] == "moved"  # each is over the channels
+
+
+def test_an_axis_that_no_array_has_raises_nothing():
+    """As in a damaged recording, or where a framework takes more than one axis."""
+    x = np.float32(3)
+    for axis in (-1, [1, 2]):
+        scalar = Layer("a", "keras", "softmax", "softmax", (x,), x, definitions.smooth)
+        scalar = replace(scalar, arguments={"function": "softmax", "axis": axis})
+        assert said([scalar], [scalar])[0] == ""
+
+
+def test_a_scale_for_a_size():
+    x, ways = IMAGE.transpose(0, 3, 1, 2), {"a": {"size": (8, 7)}, "b": {"scale_factor": 1.4}}
+    size, scale = (
+        replace(layer(name, "resize", torch_dialect.interpolate, x, mode="bilinear", **how), axis=1)
+        for name, how in ways.items()
+    )
+    code, words = said([size], [scale])
+    assert code == "scale"
+    assert (
+        words == "another scale: 'b' (keras) has scale [1.4, 1.4], where 'a' (keras) has scale [1.33333, 1.4]"
+    )
+
+
+def convolution(name, filters, bias):
+    facts = by_law(np.float32(filters), -1)
+    output = keras_dialect.conv(IMAGE, np.float32(filters)) + np.float32(bias)
+    return Layer(name, "keras", "Conv2D", inputs=(IMAGE,), output=output, bias=np.float32(bias), **facts)
+
+
+def test_an_activation_that_is_folded_into_the_convolution_before_it():
+    """Keras 2's hard sigmoid is 0.2 x + 0.5 between 0 and 1, Keras 3's x / 6 + 0.5."""
+    filters = np.random.default_rng(2).standard_normal((6, 5, 4, 3)) / 8
+    conv, folded = convolution("conv", filters, [0, 1, 2]), convolution("fold", filters / 5, [0.5, 0.7, 0.9])
+    gate = smooth("gate", "hardsigmoid", conv.output)
+    clip = layer("clip", "relu", definitions.clip, folded.output, low=0.0, high=1.0)
+    code, words = said([conv, gate], [folded, clip])
+    assert code == "scale_and_shift"
+    assert words.startswith(
+        "its result is equal when it is multiplied by 0.2 and increased by 0.5: the hard sigmoid of Keras 2"
+    )
+    changed = convolution("fold", filters / 5, [0.5, 0.7, 1.9])
+    clip = layer("clip", "relu", definitions.clip, changed.output, low=0.0, high=1.0)
+    assert said([conv, gate], [changed, clip])[0] == "weights"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_activation_that_is_written_as_several_layers_is_not_the_reason(is_first):
+    """The halves of the channels are exchanged beside a SiLU, which the other model has as a product."""
+    halves = np.split(IMAGE, 2, -1)
+    act = smooth("act", "silu (swish)", halves[0])
+    gate = smooth("gate", "sigmoid", halves[1])
+    times = layer("times", "multiply", definitions.pointwise, halves[1], gate.output, function="multiply")
+    sides = [act], [gate, times]
+    code, words = said(*(sides if is_first else sides[::-1]))
+    assert code == "moved"
+    assert words.startswith("the layers compute the same, but what moves the numbers differs")
+
+
+def test_shapes_that_differ_are_said_in_words():
+    arrays = [np.float32(np.arange(n).reshape(1, n // 5, 5)) for n in (30, 15)]
+
+    def join(name, *inputs, axis=1):
+        return layer(name, "concatenate", definitions.concatenate, *inputs, axis=axis)
+
+    ours, same = join("a", *arrays), replace(join("b", *arrays), axis=1)
+    assert (
+        said([ours], [same])[0] == "moved"
+    )  # the channels of one are elsewhere, and the shapes are the same
+    turned = join("b", *(array.transpose(0, 2, 1) for array in arrays), axis=2)
+    code, words = said([ours], [turned])
+    takes = "'b' (keras) takes [[1, 5, 6], [1, 5, 3]], where 'a' (keras) takes [[1, 6, 5], [1, 3, 5]]"
+    assert (code, words) == ("shape", f"the shapes differ: {takes} (another order of axes)")
+
+
+# ---------------------------------------------------------------------------------------------
+# Whole models
+# ---------------------------------------------------------------------------------------------
+
+
+def network(torch, end):
+    """A convolution of PyTorch, and a function of its result."""
+
+    class Network(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.conv, self.down = torch.nn.Conv2d(4, 10, 3), torch.nn.Conv2d(10, 10, 2, 2)
+
+        def forward(self, x):
+            return end(self.conv(x), self)
+
+    return Network().eval()
+
+
+def test_a_view_in_place_of_a_transpose_before_a_concatenation_is_said_in_words():
+    torch = pytest.importorskip("torch")
+
+    def joined(head):
+        return network(torch, lambda y, net: torch.cat([head(y), head(net.down(y))], 1).softmax(-1))
+
+    right = joined(lambda y: y.view(1, 5, -1).permute(0, 2, 1))
+    row = tc.compare(right, joined(lambda y: y.view(1, -1, 5)), X).first_parting
+    assert (row.a, row.b, row.code) == ("permute + permute (call 2) + cat", "cat", "moved")
+    assert "reads [1, 5, 16] as [1, 16, 5], [1, 5, 4] as [1, 4, 5], the second all as it is" in row.reason
+    assert row.share > 0.99  # put right alone, it makes the results equal
+
+
+def test_heads_of_attention_that_are_split_otherwise():
+    torch = pytest.importorskip("torch")
+
+    def product(split):
+        def end(y, _):
+            one, other = split(y.flatten(2).transpose(1, 2)), split(y.flatten(2).transpose(1, 2).relu())
+            return one @ other.transpose(-1, -2)
+
+        return network(torch, end)
+
+    right = product(lambda t: t.reshape(1, 8, 2, 5).transpose(1, 2))
+    row = tc.compare(right, product(lambda t: t.reshape(1, 8, 5, 2).permute(0, 3, 1, 2)), X).first_parting
+    assert row.code == "moved", row
+    assert "[1, 8, 5, 2] as [1, 2, 8, 5]" in row.reason
+
+
+def test_a_cast_alone_cannot_be_put_right():
+    torch = pytest.importorskip("torch")
+    one = network(torch, lambda y, net: net.down(y))
+    report = tc.compare(one, network(torch, lambda y, net: net.down(y.half().float())), X)
+    assert (report.first_parting.b, report.first_parting.share) == ("half", None)
+    assert "no nearer" not in str(report)
+
+
+def test_the_least_numbers_for_the_largest_are_put_right():
+    """PyTorch returns them with their places."""
+    torch = pytest.importorskip("torch")
+    nets = [
+        network(torch, lambda y, _, way=way: y.flatten(1).topk(3, largest=way)[0]) for way in (True, False)
+    ]
+    row = tc.compare(*nets, X).first_parting
+    assert (row.code, round(row.share, 3)) == ("largest", 1)
+
+
+def test_indices_are_recognised_as_activations_are():
+    """What differs is the shape of the other result, not the argmax, whose integers are equal."""
+    torch = pytest.importorskip("torch")
+    nets = [network(torch, lambda y, _, n=n: (y.flatten(n), y.argmax(1))) for n in (2, 3)]
+    report = tc.compare(*nets, X)
+    assert [(row.a, row.passed) for row in report.layers] == [("conv", True), ("argmax", True)]
+    assert (report.passed, report.first_parting.code) == (False, "shape")

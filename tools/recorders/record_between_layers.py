@@ -1,0 +1,151 @@
+"""Record what stands between convolutions, layer by layer: tests/recorded/between_torch.npz, _keras and _onnx.
+
+    pip install torch==2.13.0 tensorflow==2.21.0 keras==3.15.1 onnx onnxruntime==1.31.1 && python record_between_layers.py
+
+Each layer takes the model's input. Run with the package on PYTHONPATH.
+"""
+
+from pathlib import Path
+
+import keras
+import numpy as np
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from torch import nn
+from torch.nn import functional as F  # noqa: N812 (its usual name)
+
+from teachconv.networks import recorder
+
+RECORDED = Path(__file__).parents[2] / "tests" / "recorded"
+X = (4 * np.random.default_rng(59).standard_normal((2, 4, 3, 5))).astype("float32")  # NCHW
+WEIGHTS = np.random.default_rng(1).uniform(0.5, 2, (2, 4)).astype("float32")
+
+
+class All(nn.Module):
+    """Functions of one input."""
+
+    def __init__(self, *parts):
+        super().__init__()
+        self.modules_of, self.functions = nn.ModuleList(p for p in parts if isinstance(p, nn.Module)), parts
+
+    def forward(self, x):
+        return [part(x) for part in self.functions]
+
+
+def of_torch():
+    """Layers and functions of PyTorch."""
+    norm = nn.GroupNorm(2, 4)
+    norm.load_state_dict({"weight": torch.from_numpy(WEIGHTS[0]), "bias": torch.from_numpy(WEIGHTS[1])})
+    smooth = (
+        nn.SELU(),
+        nn.CELU(0.7),
+        nn.ELU(0.5),
+        nn.Softsign(),
+        nn.LogSigmoid(),
+        nn.Tanhshrink(),
+        nn.Softplus(2),
+    )
+    shrinks = nn.Softshrink(0.7), nn.Hardshrink(), nn.Hardtanh(), F.hardtanh, nn.GLU(1)
+    taken = (
+        lambda x: x.argmax(1),
+        lambda x: torch.argmin(x, 2, keepdim=True),
+        lambda x: x.argmax(),
+        lambda x: x.topk(2, 1)[0],
+        lambda x: torch.topk(x, 3, -1, largest=False)[0],
+        lambda x: x.max(1)[0],
+        lambda x: x.max(),
+        lambda x: torch.min(x, 3, True)[0],
+        lambda x: x.amax((2, 3)),
+        lambda x: x.floor(),
+        lambda x: x.round(),
+        lambda x: x.ceil(),
+        lambda x: x.sign(),
+    )
+    return recorder.record_torch(All(norm, *smooth, *shrinks, *taken).eval(), X)
+
+
+def of_keras():
+    """Layers of Keras, and operations on its symbolic tensors."""
+    layers, ops = keras.layers, keras.ops
+    image, line = keras.Input(X.shape[2:] + (4,)), None
+    last = np.ascontiguousarray(X.transpose(0, 2, 3, 1))
+    norms = (
+        layers.GroupNormalization(2),
+        layers.GroupNormalization(-1, epsilon=1e-5, scale=False, center=False),
+    )
+    line = ops.reshape(image, (-1, 15, 4))
+    names = (
+        "selu",
+        "celu",
+        "softsign",
+        "log_sigmoid",
+        "tanh_shrink",
+        "soft_shrink",
+        "hard_shrink",
+        "hard_tanh",
+        "glu",
+    )
+    made = [
+        *(norm(image) for norm in norms),
+        layers.GroupNormalization(4)(line),
+        *(layers.Activation(name)(image) for name in names),
+        layers.ELU(0.5)(image),
+        layers.ZeroPadding1D(2)(line),
+        layers.ZeroPadding1D((1, 3))(line),
+        layers.Cropping1D((1, 2))(line),
+        layers.UpSampling1D(2)(line),
+        layers.ZeroPadding2D(((1, 2), (0, 3)))(image),
+        layers.GaussianNoise(0.1)(image),
+        image / (ops.abs(image) + 1),
+        ops.pad(image, ((0, 0), (1, 1), (2, 0), (0, 0))),
+        ops.pad(image, ((0, 0), (1, 1), (2, 0), (0, 0)), constant_values=3.0),
+        ops.pad(image, ((0, 0), (1, 1), (2, 0), (0, 0)), mode="reflect"),
+        ops.argmax(image, -1),
+        ops.argmin(image, 1, keepdims=True),
+        ops.top_k(image, 2)[0],
+        ops.max(image, axis=(1, 2)),
+        ops.max(image, axis=-1),
+        ops.min(image, axis=1, keepdims=True),
+        ops.celu(image, 0.7),
+        ops.elu(image, 0.5),
+        ops.hard_sigmoid(image),
+        ops.floor(image),
+        ops.round(image),
+    ]
+    model = keras.Model(image, made)
+    norms[0].set_weights([*WEIGHTS])
+    return recorder.record_keras(model, last)
+
+
+def of_onnx():
+    """Nodes of ONNX, run by onnxruntime."""
+    nodes, held = [], {"k": np.int64([2]), "axes": np.int64([2, 3]), "gamma": WEIGHTS[0], "beta": WEIGHTS[1]}
+
+    def node(word, *more, outputs=1, **attributes):
+        names = [f"{word}_{len(nodes)}_{n}" for n in range(outputs)]
+        nodes.append(helper.make_node(word, ["x", *more], names, names[0], **attributes))
+
+    for word in ("Selu", "Softsign", "HardSigmoid", "Floor", "Round", "Ceil", "Sign"):
+        node(word)
+    node("Celu", alpha=0.7)
+    node("Elu", alpha=0.5)
+    node("ArgMax")
+    node("ArgMin", axis=2, keepdims=0)
+    node("TopK", "k", outputs=2, axis=1)
+    node("TopK", "k", outputs=2, axis=-1, largest=0)
+    node("ReduceMax", "axes")
+    node("ReduceMin", "k", keepdims=0)
+    node("GroupNormalization", "gamma", "beta", num_groups=2, epsilon=1e-3)  # of four channels
+    graph = helper.make_graph(
+        nodes,
+        "between",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, X.shape)],
+        [helper.make_empty_tensor_value_info(name) for each in nodes for name in each.output],
+        [numpy_helper.from_array(array, name) for name, array in held.items()],
+    )
+    return recorder.record_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), X)
+
+
+if __name__ == "__main__":
+    for make in (of_torch, of_keras, of_onnx):
+        recorder.save(RECORDED / f"between_{make.__name__[3:]}.npz", make())
