@@ -141,7 +141,7 @@ class ResizeCall:
                 long = np.array([any(2**bits % w.denominator for w in pair) for pair in weights.T])
                 rough = rough | long.reshape(-1, *[1] * (x.ndim - axis - 1))
             if rough.any():  # each weight, their product and that with a number may be rounded
-                sizes = sum(self._terms(np.abs(numbers)))
+                sizes, _ = summed(self._terms(np.abs(numbers)))
                 error = error + rough * (2 * x.ndim * np.finfo(wide).eps * sizes + np.finfo(wide).tiny)
             return (
                 sums,
@@ -149,7 +149,7 @@ class ResizeCall:
                 lambda at: sum(Fraction(float(numbers[i])) * w for i, w in self.taps(at).items()),
             )
 
-        return exactly(lambda part: sum(self._terms(part)), floating(x, "the input"), near=near)
+        return exactly(lambda part: summed(self._terms(part))[0], floating(x, "the input"), near=near)
 
     @cached_property
     def _taps(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:

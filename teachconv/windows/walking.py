@@ -90,7 +90,7 @@ def exactly(
     Args:
         walk: computes the result from an array of numbers, by additions, and divisions by integers.
         x: the array. Integers wrap around; NaN and infinities count as IEEE 754 says.
-        terms: how many numbers ``walk`` adds to one at most, or more, if it does nothing else; or 0. Doubles then
+        terms: at least how many numbers ``walk`` adds to one, if it does nothing else; or 0. Doubles then
             compute it, of parts of the numbers whose sums have no error.
         divisors: what its sums are divided by, if it only adds; or None.
         near: computes the result in floating point, a bound of its error, and a function that gives the exact

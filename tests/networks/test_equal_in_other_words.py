@@ -673,8 +673,8 @@ def test_a_gelu_beside_its_approximation_is_found_where_that_hardly_differs():
     with torch.no_grad():
         assert 1e-7 < (one(x) - other(x)).abs().max() < 5e-4
     report = tc.compare(one, other, x)
-    assert (report.passed, report.first_parting.a, report.first_parting.code) == (False, "1", "op_type"), str(
-        report
+    assert (report.passed, report.first_parting.a, report.first_parting.code) == (False, "1", "function"), (
+        str(report)
     )
 
 
@@ -705,3 +705,24 @@ def test_a_layer_of_one_model_alone_whose_result_goes_nowhere_is_said():
         assert report.passed, str(report)
         assert "1 layer without a partner: 'more'" in " ".join(str(report).split())
         assert report.unmatched[0].reason == "nothing that the model returns comes from it"
+
+
+def test_models_that_part_in_a_layer_without_a_definition_are_parted_there():
+    """Its results are near enough to be recognised, and what is behind it takes differences of them."""
+    torch = pytest.importorskip("torch")
+
+    class Model(torch.nn.Module):
+        def __init__(self, end):
+            super().__init__()
+            torch.manual_seed(6)
+            self.fc, self.end = torch.nn.Linear(8, 4, bias=False), end
+            with torch.no_grad():
+                self.fc.weight -= self.fc.weight.mean(1, keepdim=True)
+
+        def forward(self, x):
+            return self.fc(torch.lerp(x, self.end, 1e-4))
+
+    ends = [torch.from_numpy(np.random.default_rng(seed).random((1, 8), "float32")) for seed in (0, 1)]
+    x = 1 + np.random.default_rng(2).random((1, 8), "float32") / 16
+    report = tc.compare(*(Model(end).eval() for end in ends), x)
+    assert (report.passed, report.first_parting.a) == (False, "lerp"), str(report)

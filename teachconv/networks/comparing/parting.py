@@ -111,7 +111,12 @@ class Partings:
             if not any(stopped):
                 end = returned(anchors)
                 is_apart = end.same is False and end.code not in ("structure", "dtype")
-            opens = [anchors.open(side, is_apart) for side in (0, 1)]
+            # in a segment of which no bound tells anything, the models may have parted as well
+            unsure = [done for done, rows in self._done.values() if is_apart and rows[-1].same is None]
+            opens = [
+                sorted({*anchors.open(side, is_apart), *(n for done in unsure for n in done[side])})
+                for side in (0, 1)
+            ]
             if cut is None and is_apart and any(opens) and len(self._forced) < _ROUNDS:
                 say("running on with the second model's numbers")
                 cut = None if any(stopped) else self._cut(anchors, opens)
@@ -471,8 +476,8 @@ def _result(anchors: Anchors, place: str, ours: Any, theirs: Any) -> Verdict:
     if far == 0 and one.size > 1 and np.all(one == one.flat[0]) and (anchors.open(0) or anchors.open(1)):
         return Verdict(None, "", f"all numbers of {names[1]} are {one.flat[0] * 1:.3g}")  # 1 for True
     if far == 0:
-        said = f"{names[1]} is an array of {other.dtype}, {names[0]} of {one.dtype}"
-        return Verdict(True, "", said * (one.dtype != other.dtype))
+        types = f"{names[1]} is an array of {other.dtype}, {names[0]} of {one.dtype}"
+        return Verdict(True, "", types * (one.dtype != other.dtype))
     words = f"{names[1]} is up to {far:.3g} from {names[0]}"
     if far > half_of_the_digits(one):
         code, more = _moved(anchors, ours, theirs)

@@ -258,8 +258,8 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
         return row.diagnosis.code, f"its result is {sentence}" if sentence.startswith("equal") else sentence
     words = "; ".join(_other_weights(a, b, inputs))
     if words:
-        filters = [_weights(layer, each[0]).get("filters") for layer, each in ((a, inputs), (b, b.inputs))]
-        halves = [name for name in ("float16", "bfloat16") if _is_rounded(*filters, name)]
+        one, other = (_weights(*pair).get("filters") for pair in ((a, inputs[0]), (b, b.inputs[0])))
+        halves = [name for name in ("float16", "bfloat16") if _is_rounded(one, other, name)]
         return f"rounded({halves[0]})" if halves else "weights", words
     return "", row.note or "its result differs, and nothing explains it"
 

@@ -119,6 +119,8 @@ def grown(layer: Layer, errors: Sequence[np.ndarray], anyhow: bool = False) -> E
     op, x, error, output = layer.op, layer.inputs[0], errors[0], layer.output
     if output is None or not all(np.isfinite(each).all() for each in errors):
         return None
+    if op is not None and is_one_of(op, [definitions.concatenate]):
+        return np.asarray(op(*errors, **layer.arguments).value).reshape(output.shape)
     if layer.op_type in (LAYOUT, "concatenate", "pad"):
         return carried(layer.inputs, errors, output)
     if output.dtype in STORED:  # equal numbers give equal integers, and others some other integers
@@ -143,12 +145,12 @@ def grown(layer: Layer, errors: Sequence[np.ndarray], anyhow: bool = False) -> E
             call_of(layer, layer.around(x)),
             float_format(accumulator(x.dtype)).unit_roundoff,
         )
-        few, worst = (bounds.gamma(terms, unit_roundoff) for terms in (FOLDING, call.terms + FOLDING))
-        apart = call_of(layer, layer.around((error * (1 + worst)).astype(x.dtype)))
+        factors = [bounds.gamma(terms, unit_roundoff) for terms in (FOLDING, call.terms + FOLDING)]
+        apart = call_of(layer, layer.around((error * (1 + factors[1])).astype(x.dtype)))
         apart = replace(apart, second=np.abs(apart.second), bias=None)
         calls = call, call.with_each(np.abs), apart
         right, sizes, moved = (each.to_caller(float64_result(each)) for each in calls)
-        few, worst = few * sizes, worst * sizes
+        few, worst = (factor * sizes for factor in factors)
     own = few + np.abs(output.reshape(right.shape) - right)
     own = worst if anyhow else np.fmin(worst, own)
     return (moved + own).reshape(output.shape) + float_format(output.dtype).unit_roundoff * np.abs(output)
