@@ -134,7 +134,7 @@ class ResizeCall:
         def near(numbers: np.ndarray) -> tuple[Any, Any, Any]:
             numbers = numbers.astype(wide)
             sums, error = summed(self._terms(numbers))
-            # so many bits each weight may have for its product with a number to be exact
+            # the bits that a weight may have for an exact product with a number
             bits = (np.finfo(wide).nmant + 1 - float_format(x.dtype).precision) // max(1, len(self.resized))
             rough = np.zeros((), bool)
             for axis, (_, weights) in self._taps.items():
