@@ -78,12 +78,18 @@ def normalised(
     mean, variance = (of(parts, axis=axes, keepdims=True) for of in (np.mean, np.var))
     deviation = np.sqrt(variance + eps)
     value = ((parts - mean) / deviation).reshape(x.shape)
-    # the mean and the variance are sums themselves
-    sizes = ((np.abs(parts) + np.abs(parts).mean(axes, keepdims=True)) / deviation).reshape(x.shape)
-    sizes = sizes * (1 + np.abs(value)) ** 2
+    # in any order of summation the mean m is off by step · E|x|, and the variance, of E[(x - m)²] as well as
+    # of E[x²] - m² (onnxruntime, JAX) or Welford's sums, by step · (E[x²] + 2 E|x| (|m| + deviation))
+    count = parts.size // mean.size + _ROUNDINGS
+    step, size = bounds.gamma(count, 2.0**-24), np.abs(parts).mean(axes, keepdims=True)
+    squares = np.square(parts).mean(axes, keepdims=True) + 2 * size * (np.abs(mean) + np.sqrt(variance))
+    relative = squares / deviation**2  # of the variance; the root halves it
+    relative = relative / (2 * np.maximum(2.0**-20, 1 - step * relative))
+    few = _ROUNDINGS / count  # as a part of count: of each number's own products and sums
+    sizes = (size + few * np.abs(parts)) / deviation * (1 + step * relative)
+    sizes = (sizes + np.abs(parts - mean) / deviation * (relative + few)).reshape(x.shape)
     gamma, beta = (_wide(start if w is None else w) for w, start in ((gamma, 1.0), (beta, 0.0)))
-    count = parts.size // mean.size
-    return Defined(value * gamma + beta, sizes * np.abs(gamma) + np.abs(beta), count + _ROUNDINGS)
+    return Defined(value * gamma + beta, sizes * np.abs(gamma) + few * np.abs(beta), count)
 
 
 def grouped(x: np.ndarray, groups: int, axes: tuple[int, ...]) -> np.ndarray:
@@ -203,6 +209,8 @@ def smooth(x: np.ndarray, *, function: str, axis: int = -1, alpha: float | None 
         return Defined(np.exp(value), np.exp(value) * (1 + apart), terms)
     outer, around = np.where(wide < 0, below, outer), 1 + np.abs(wide)
     value = outer * SMOOTH[own](wide)
+    if own in _FACTORS:
+        return Defined(value, np.abs(outer * wide), _ULPS)
     sizes = np.maximum(np.abs(value), np.abs(outer) * around * (own in _DIFFERENCES)) * around
     return Defined(value, sizes + 0.5 * (own in _HALVES), _ULPS)
 
@@ -228,8 +236,8 @@ def judged(name: str, got: np.ndarray, made: Defined, dtype: Any) -> DiffRow:
 
 SOFTMAX = ("softmax", "log_softmax")
 INDICES = ("argmax", "argmin")
-# of terms as large as 1 + |x|
-_DIFFERENCES = ("gelu", "gelu (tanh)", "elu", "hardswish", "hardsigmoid", "tanhshrink", "softshrink")
+_FACTORS = ("gelu", "gelu (tanh)", "hardswish")  # x times a number of at most 1, of terms as large as 1
+_DIFFERENCES = ("elu", "hardsigmoid", "tanhshrink", "softshrink")  # of terms as large as 1 + |x|
 SMOOTH = ACTIVATIONS | {
     "softsign": lambda x: x / (1 + np.abs(x)),
     "tanhshrink": lambda x: x - np.tanh(x),

@@ -254,7 +254,7 @@ class _Seen:
     def _hidden(self, array: np.ndarray) -> Iterator[int]:
         """Yield the last layer from whose output a step that was not seen took all numbers but zeros."""
         numbers = array[array != 0]
-        if array.dtype.kind == "f" and np.unique(numbers).size > 1:
+        if array.dtype.kind == "f" and (numbers != numbers[:1]).any():
             for number in reversed(range(len(self.layers))):
                 output = self.layers[number].output
                 if output is None or not np.isin(numbers[:_SOME], output).all():

@@ -467,7 +467,7 @@ def compared(
     def judged(got: np.ndarray, number: int, made: Any) -> tuple[bounds.Verdict, np.ndarray] | None:
         """Return the verdict on a result by what a call gives, and that; None if it has another shape."""
         with suppress(ArgumentError, IndexError):  # the mistake cannot be made here, or has no such result
-            guess = _parts(made(x))[number]
+            guess = wanted[number] if made is call else _parts(made(x))[number]
             own = limits(made, x)[number] if isinstance(made, PoolCall | ResizeCall) else bound[number]
             own = own if own.shape in ((), guess.shape) else own.max(initial=0)
             if got.shape == guess.shape:

@@ -8,7 +8,7 @@ core/kernels/image/resize_bilinear_op.cc and resize_nearest_neighbor_op.h, depth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -19,12 +19,13 @@ from typing import Any, Literal
 import numpy as np
 
 from ..core.arguments import Shape, check_data_format, integer, listed, normalize_shape
+from ..core.dtypes import float_format
 from ..support import tables
 from ..support.argument_types import AnyDataFormat, ArrayLike, Int, ShapeLike
 from ..support.errors import ArgumentError, brief, check_word, is_one_of
 from ..support.memory import check_memory
 from .calls import CellExplanation, floating, host_array, run_window, text_of, window_function
-from .walking import exactly, rational
+from .walking import exactly, rational, summed
 
 _HALF = Fraction(1, 2)
 # by ONNX's name: what is added to a cell's index before the step, and subtracted from the place after it
@@ -131,28 +132,45 @@ class ResizeCall:
         wide: Any = np.float64 if x.dtype.itemsize < 8 else np.longdouble
 
         def near(numbers: np.ndarray) -> tuple[Any, Any, Any]:
-            sums, sizes = (self._sums(part.astype(wide)) for part in (numbers, np.abs(numbers)))
-            # along each axis a weight, a product and a sum are rounded, each by at most half of eps
-            error = 2 * x.ndim * np.finfo(wide).eps * sizes + np.finfo(wide).tiny
+            numbers = numbers.astype(wide)
+            sums, error = summed(self._terms(numbers))
+            # the bits that a weight may have for an exact product with a number
+            bits = (np.finfo(wide).nmant + 1 - float_format(x.dtype).precision) // max(1, len(self.resized))
+            rough = np.zeros((), bool)
+            for axis, (_, weights) in self._taps.items():
+                long = np.array([any(2**bits % w.denominator for w in pair) for pair in weights.T])
+                rough = rough | long.reshape(-1, *[1] * (x.ndim - axis - 1))
+            if rough.any():  # each weight, their product and that with a number may be rounded
+                sizes, _ = summed(self._terms(np.abs(numbers)))
+                error = error + rough * (2 * x.ndim * np.finfo(wide).eps * sizes + np.finfo(wide).tiny)
             return (
                 sums,
                 error,
                 lambda at: sum(Fraction(float(numbers[i])) * w for i, w in self.taps(at).items()),
             )
 
-        return exactly(self._sums, floating(x, "the input"), near=near)
+        return exactly(lambda part: summed(self._terms(part))[0], floating(x, "the input"), near=near)
 
-    def _sums(self, x: np.ndarray) -> np.ndarray:
-        """Return the result, computed in the floats of ``x``; a cell whose weight is 0 is not read."""
+    @cached_property
+    def _taps(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """For each resized axis, the two cells that each cell of the result reads, and their weights."""
+        found = {}
         for axis in self.resized:
             taps = (self.along(axis, out).items() for out in range(self.output_shape[axis]))
             pairs = np.array([[*tap, (0, Fraction(0))][:2] for tap in taps], object)
-            cells, exact = pairs.transpose(2, 1, 0)  # [taps, outputs]
-            high = exact.astype(float)
-            weights = high.astype(x.dtype) + (exact - rational(high)).astype(float)
-            weights = weights.reshape(2, -1, *[1] * (x.ndim - axis - 1))
-            x = np.where(weights == 0, 0, np.take(x, cells.astype(int), axis) * weights).sum(axis)
-        return x
+            cells, weights = pairs.transpose(2, 1, 0)  # [taps, outputs]
+            found[axis] = cells.astype(int), weights
+        return found
+
+    def _terms(self, x: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield what each cell is the sum of, in the floats of ``x``; with a weight of 0 it is not read."""
+        for picks in product((0, 1), repeat=len(self.resized)):
+            places, weight = [*map(np.arange, x.shape)], np.ones((), x.dtype)
+            for (axis, (cells, weights)), tap in zip(self._taps.items(), picks, strict=True):
+                places[axis], high = cells[tap], weights[tap].astype(float)
+                own = high.astype(x.dtype) + (weights[tap] - rational(high)).astype(float)
+                weight = weight * own.reshape(-1, *[1] * (x.ndim - axis - 1))
+            yield np.where(weight == 0, 0, x[np.ix_(*places)] * weight)
 
     def explain(self, x: np.ndarray, cell: Shape) -> CellExplanation:
         """Return the cells that a cell of the result reads, their weights, and the place it lies at."""

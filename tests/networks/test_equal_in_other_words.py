@@ -13,6 +13,7 @@ from teachconv.networks.comparing.judging import relayout
 from teachconv.networks.comparing.spreading import grown
 from teachconv.networks.reading import Layer, by_law
 from teachconv.networks.walking import walk
+from teachconv.truth import bounds
 
 # ---------------------------------------------------------------------------------------------
 # By hand
@@ -583,3 +584,145 @@ def test_a_pair_is_equal_and_its_twin_is_found(name):
     assert report.passed, str(report)
     report, places, _ = equal_networks.run(name, equal_networks.changed)
     assert equal_networks.found(report, places), str(report)
+
+
+# ---------------------------------------------------------------------------------------------
+# What is known of a layer's own error
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_row_of_weights_rounded_to_half_is_found_in_a_long_sum():
+    """A bound for any order of 4,096 terms allows 300 times as much as the roundings are."""
+    x = np.random.default_rng(4).random((1, 4096), "float32")
+    one, other = (model(keras.layers.Dense(10, name="last"), shape=(4096,)) for _ in range(2))
+    weights, bias = one.get_weights()
+    for change, code in (
+        (weights.astype("float16").astype("float32"), "rounded(float16)"),
+        (weights * np.where(np.arange(4096) == 1000, np.float32(1.01), 1)[:, None], "weights"),
+    ):
+        other.set_weights([change, bias])
+        report = tc.compare(one, other, x)
+        assert (report.passed, report.first_parting.code) == (False, code), str(report)
+    other.set_weights([weights, bias])
+    assert tc.compare(one, other, x).passed
+
+
+@pytest.mark.parametrize("offset", [0, 3, 100])
+@pytest.mark.parametrize("size", [8, 64, 256])
+def test_a_norm_of_a_large_image_has_a_bound_that_holds_for_sums_one_by_one(size, offset):
+    x = np.random.default_rng(size).standard_normal((1, 4, size * size)).astype("float32") + np.float32(
+        offset
+    )
+    arguments = {"groups": 2, "gamma": None, "beta": None, "eps": 1e-5, "axes": (2,)}
+    made = definitions.normalised(x, **arguments)
+    parts = x.reshape(1, 2, -1)
+    means = [
+        np.cumsum(numbers, 2, "float32")[..., -1:] / np.float32(parts.shape[2])
+        for numbers in (parts, parts**2)
+    ]
+    variances = (
+        means[1] - means[0] ** 2,
+        np.cumsum((parts - means[0]) ** 2, 2)[..., -1:] / np.float32(parts.shape[2]),
+    )
+    for variance in variances:
+        found = ((parts - means[0]) / np.sqrt(np.float32(variance) + np.float32(1e-5))).reshape(x.shape)
+        row = definitions.judged("norm", found, made, x.dtype)
+        assert row.passed
+    bound = bounds.direct(made.sizes, made.terms, x.dtype).max()
+    wrong = definitions.normalised(x, **arguments | {"eps": 0.05}).value.astype("float32")
+    if not offset:
+        assert bound < 0.02 * np.abs(made.value).max()
+        assert definitions.judged("norm", wrong, made, x.dtype).passed is False
+
+
+def test_what_moves_a_norm_s_result_are_its_mean_and_its_deviation_too():
+    """Of many shifts of the inputs none is beyond the bound, and the largest is not far from it."""
+    rng = np.random.default_rng(5)
+    x, error = rng.standard_normal((1, 6, 4)), 1e-6 * rng.random((1, 6, 4))
+    arguments = {"groups": 3, "gamma": np.float64([1, -2, 3, 1, 1, 1])[:, None], "beta": None, "eps": 1e-5}
+    output = definitions.normalised(x, **arguments, axes=(2,)).value
+    norm = Layer(
+        "norm",
+        "keras",
+        "word",
+        "group norm",
+        (x,),
+        output,
+        op=definitions.normalised,
+        arguments=arguments | {"axes": (2,)},
+    )
+    bound = grown(norm, [error])
+    moved = [
+        np.abs(
+            definitions.normalised(x + error * rng.choice([-1, 1], x.shape), **arguments, axes=(2,)).value
+            - output
+        )
+        for _ in range(2000)
+    ]
+    assert (np.max(moved, 0) <= bound * (1 + 1e-5)).all()
+    assert (np.max(moved, 0) / bound).max() > 0.5
+
+
+def test_a_gelu_beside_its_approximation_is_found_where_that_hardly_differs():
+    torch = pytest.importorskip("torch")
+    first, last = torch.nn.Conv2d(2, 4, 3), torch.nn.Conv2d(4, 2, 1)
+    with torch.no_grad():
+        first.weight /= 2
+    one, other = (torch.nn.Sequential(first, torch.nn.GELU(way), last).eval() for way in ("none", "tanh"))
+    x = torch.from_numpy(IMAGE.transpose(0, 3, 1, 2).copy())
+    with torch.no_grad():
+        assert 1e-7 < (one(x) - other(x)).abs().max() < 5e-4
+    report = tc.compare(one, other, x)
+    assert (report.passed, report.first_parting.a, report.first_parting.code) == (False, "1", "function"), (
+        str(report)
+    )
+
+
+def test_a_layer_of_one_model_alone_whose_result_goes_nowhere_is_said():
+    torch = pytest.importorskip("torch")
+
+    class Model(torch.nn.Module):
+        def __init__(self, has_more):
+            super().__init__()
+            torch.manual_seed(0)
+            self.a, self.b, self.more = (
+                torch.nn.Conv2d(2, 3, 3),
+                torch.nn.Conv2d(3, 2, 1),
+                torch.nn.Conv2d(3, 4, 1),
+            )
+            self.has_more = has_more
+
+        def forward(self, x):
+            y = self.a(x)
+            if self.has_more:
+                self.more(y)
+            return self.b(y)
+
+    models = [Model(has_more).eval() for has_more in (True, False)]
+    x = IMAGE.transpose(0, 3, 1, 2)
+    for pair in (models, models[::-1]):
+        report = tc.compare(*pair, x)
+        assert report.passed, str(report)
+        assert "1 layer without a partner: 'more'" in " ".join(str(report).split())
+        assert report.unmatched[0].reason == "nothing that the model returns comes from it"
+
+
+def test_models_that_part_in_a_layer_without_a_definition_are_parted_there():
+    """Its results are near enough to be recognised, and what is behind it takes differences of them."""
+    torch = pytest.importorskip("torch")
+
+    class Model(torch.nn.Module):
+        def __init__(self, end):
+            super().__init__()
+            torch.manual_seed(6)
+            self.fc, self.end = torch.nn.Linear(8, 4, bias=False), end
+            with torch.no_grad():
+                self.fc.weight -= self.fc.weight.mean(1, keepdim=True)
+
+        def forward(self, x):
+            return self.fc(torch.lerp(x, self.end, 1e-4))
+
+    ends = [torch.from_numpy(np.random.default_rng(seed).random((1, 8), "float32")) for seed in (0, 1)]
+    x = 1 + np.random.default_rng(2).random((1, 8), "float32") / 16
+    report = tc.compare(*(Model(end).eval() for end in ends), x)
+    assert (report.passed, report.first_parting.a) == (False, "lerp"), str(report)

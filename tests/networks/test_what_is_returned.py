@@ -517,3 +517,16 @@ def test_a_layer_with_an_activation_is_put_right_before_it():
     row = tc.compare(one, other, X.transpose(0, 2, 3, 1)).first_parting
     assert row.b == "c"
     assert row.share > 0.99
+
+
+def test_another_type_of_integers_is_said():
+    torch = pytest.importorskip("torch")
+    counts = [
+        two_convolutions(end=lambda u, v, t=t: (10 * v).round().to(t)) for t in (torch.int64, torch.int32)
+    ]
+    report = tc.compare(*counts, X)
+    assert report.passed, str(report)
+    assert "the result of the second model is an array of int32, that of the first of int64" in " ".join(
+        str(report).split()
+    )
+    assert not tc.compare(counts[0], counts[0], X).returned.reason

@@ -8,9 +8,10 @@ import pytest
 
 import teachconv as tc
 from teachconv.core.dtypes import to_dtype
+from teachconv.core.rounding import round_sum
 from teachconv.data.seeded import make_array
 from teachconv.truth.bounds import direct, judge
-from teachconv.windows import walking
+from teachconv.windows import pooling, walking
 from teachconv.windows.pooling import PoolCall, forward
 from teachconv.windows.walking import counts, whole
 
@@ -248,7 +249,7 @@ def test_means_by_float64_are_those_of_rational_numbers(seed, dtype, monkeypatch
         for k in (2, 3):
             fast = TORCH.avg_pool2d(x, k, 2, padding)
             with monkeypatch.context() as patch:
-                patch.setattr(walking, "_no_error", lambda *args: False)
+                patch.setattr(pooling, "exactly", lambda walk, x, _, over: walking.exactly(walk, x, 0, over))
                 slow = TORCH.avg_pool2d(x, k, 2, padding)
             assert fast.tobytes() == slow.tobytes()
 
@@ -257,3 +258,27 @@ def test_a_mean_in_bfloat16_is_rounded_once():
     """By way of float32 it would be 1 + 2**-8, a midpoint, and then 1."""
     x = np.array([4, 2.0**-6, 2.0**-28, 0]).astype(to_dtype("bfloat16")).reshape(1, 4, 1)
     assert float(tc.avg_pool(x, 4, 4, "VALID").item()) == 1 + 2.0**-7
+
+
+def test_means_of_numbers_of_any_range_are_exact_without_fractions(monkeypatch):
+    """Doubles sum them in parts whose sums have no error; four numbers by four is exact, by nine seldom a tie."""
+    wide_range = make_array((1, 12, 12, 2), "float32", seed="range") * 10.0 ** -np.arange(0, 24).reshape(
+        12, 2
+    )
+    x = wide_range.astype("float32")
+    cells = []
+    monkeypatch.setattr(
+        walking, "round_sum", lambda terms, dtype: cells.append(terms) or round_sum(terms, dtype)
+    )
+    for size in (2, 3):
+        mean = by_loops(
+            x,
+            (size,) * 2,
+            (size,) * 2,
+            "VALID",
+            lambda window: round_sum(
+                [sum(Fraction(float(cell)) for cell in window) / len(window)], "float32"
+            ),
+        )
+        assert np.array_equal(tc.avg_pool(x, size, size, "VALID"), mean.astype("float32"))
+    assert len(cells) <= 2

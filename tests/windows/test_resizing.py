@@ -12,6 +12,8 @@ from teachconv.core.rounding import round_sum
 from teachconv.data.seeded import make_array
 from teachconv.graph.ops import image_ops
 from teachconv.verification.window_mistakes import limits
+from teachconv.windows import walking
+from teachconv.windows.calls import bound_call
 
 torch, onnx, jax, keras = (getattr(tc.dialects, name) for name in ("torch", "onnx", "jax", "keras"))
 ROW = np.float64([0, 12])  # in the numbers by hand, 12 is a whole number for every weight
@@ -400,3 +402,20 @@ def test_a_translation_says_what_is_missing():
         found = tc.translate(function, (1, 4, 2, 2), *arguments, to=to)
         assert (found.possible, found.code) == (False, "")
         assert "has no function here that does this to an array NCHW" in found.why
+
+
+def test_only_cells_that_doubles_cannot_decide_are_summed_as_fractions(monkeypatch):
+    """Of an image twice as large, an eighth of the cells lies in the middle between two floats."""
+    wide_range = make_array((1, 8, 9, 2), "float32", seed="ties") * 10.0 ** -np.arange(0, 36, 2).reshape(9, 2)
+    x = wide_range.astype("float32")
+    call = bound_call(tc.resize, (x, (16, 18)), {})[0]
+    exact = [
+        round_sum([sum(Fraction(float(x[i])) * w for i, w in call.taps(at).items())], x.dtype)
+        for at in np.ndindex(call.output_shape)
+    ]
+    cells = []
+    monkeypatch.setattr(walking, "round_sum", lambda *args: cells.append(args) or round_sum(*args))
+    assert np.array_equal(call(x).ravel(), np.float32(exact))
+    assert len(cells) < len(exact) / 100
+    monkeypatch.setattr(walking, "round_sum", None)  # a sum of floats near each other is exact in doubles
+    tc.resize(np.abs(make_array((1, 64, 64, 2), "float32", seed="near")) + 1, (128, 128))

@@ -95,7 +95,7 @@ class Anchors:
         for a, b, arrange in self.found:
             one, other = output_of(first, a), output_of(second, b)
             apart[a], nothing[b] = difference(one, arrange(other)), np.zeros(other.shape)
-        return Spread(first, apart), Spread(second, nothing)
+        return Spread(first, apart, second.framework == "arrays"), Spread(second, nothing)
 
     def judged(self, anchor: Anchor) -> Verdict:
         """Judge the segment that ends at an anchor."""

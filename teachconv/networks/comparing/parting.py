@@ -111,7 +111,12 @@ class Partings:
             if not any(stopped):
                 end = returned(anchors)
                 is_apart = end.same is False and end.code not in ("structure", "dtype")
-            opens = [anchors.open(side, is_apart) for side in (0, 1)]
+            # in a segment of which no bound tells anything, the models may have parted as well
+            unsure = [done for done, rows in self._done.values() if is_apart and rows[-1].same is None]
+            opens = [
+                sorted({*anchors.open(side, is_apart), *(n for done in unsure for n in done[side])})
+                for side in (0, 1)
+            ]
             if cut is None and is_apart and any(opens) and len(self._forced) < _ROUNDS:
                 say("running on with the second model's numbers")
                 cut = None if any(stopped) else self._cut(anchors, opens)
@@ -320,11 +325,23 @@ class Partings:
         return float(1 - after / before) if 0 < before < np.inf and after < np.inf else None
 
     def _rest(self, opens: Sequence[Sequence[int]], stopped: Sequence[str]) -> Iterator[LayerRow]:
-        """Yield a row for each layer that is in no segment."""
-        for side, own in enumerate(self._own):
-            network, within = self.networks[side], {n for done, _ in self._done.values() for n in done[side]}
-            twins = [network.layers[n].output for n in within]
-            for number in sorted(own.keys() - within):
+        """Yield a row for each layer that is in no segment.
+
+        One whose result the model does not return is judged only if the other model has such a layer, too.
+        """
+        within = [{n for done, _ in self._done.values() for n in done[side]} for side in (0, 1)]
+        lone = [sorted(own.keys() - done) for own, done in zip(self._own, within, strict=True)]
+        types = [
+            {
+                network.layers[n].op_type
+                for n in numbers
+                if n not in ends and network.layers[n].weights is not None
+            }
+            for network, numbers, ends in zip(self.networks, lone, opens, strict=True)
+        ]
+        for side, network in enumerate(self.networks):
+            twins = [network.layers[n].output for n in within[side]]
+            for number in lone[side]:
                 layer = network.layers[number]
                 is_still = not _moves(layer)
                 if stopped[1 - side]:
@@ -337,7 +354,7 @@ class Partings:
                     why = "nothing that the model returns comes from it"
                 known = [twin for twin in twins if twin is not None and layer.output is not None]
                 is_idle = is_still or any(np.array_equal(layer.output, twin) for twin in known)  # type: ignore[arg-type]
-                is_idle |= number not in opens[side] and layer.weights is None
+                is_idle |= number not in opens[side] and layer.op_type not in types[1 - side]
                 same = True if is_idle and not stopped[1 - side] else None
                 yield self._row([[number], []] if side == 0 else [[], [number]], Verdict(same, "", why))
 
@@ -413,7 +430,7 @@ def returned(anchors: Anchors) -> Verdict:
         found = [_result(anchors, place, ours, values[1][place]) for place, ours in values[0].items()]
     if not any(isinstance(value, (np.ndarray, float)) for one in values for value, _ in one.values()):
         found.append(Verdict(None, "", "the models return no array"))
-    verdict = min(found, key=lambda each: (False, None, True).index(each.same))
+    verdict = min(found, key=lambda each: ((False, None, True).index(each.same), not each.reason))
     if is_other and verdict.code in ("", "result", "moved"):
         return Verdict(None, "", "the models had other inputs")
     return verdict
@@ -461,7 +478,8 @@ def _result(anchors: Anchors, place: str, ours: Any, theirs: Any) -> Verdict:
     if far == 0 and one.size > 1 and np.all(one == one.flat[0]) and (anchors.open(0) or anchors.open(1)):
         return Verdict(None, "", f"all numbers of {names[1]} are {one.flat[0] * 1:.3g}")  # 1 for True
     if far == 0:
-        return Verdict(True)
+        types = f"{names[1]} is an array of {other.dtype}, {names[0]} of {one.dtype}"
+        return Verdict(True, "", types * (one.dtype != other.dtype))
     words = f"{names[1]} is up to {far:.3g} from {names[0]}"
     if far > half_of_the_digits(one):
         code, more = _moved(anchors, ours, theirs)

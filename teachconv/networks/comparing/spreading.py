@@ -1,15 +1,19 @@
 """How far may an activation lie from what it would be, if all before it may be off by some known numbers?
 
 Of the activations at which a segment begins, the errors are known: the differences of the two models there.
-Each layer carries the errors of its inputs on and adds its own roundings, within the bounds of
-`teachconv.truth.bounds`. That is a running error analysis (N. J. Higham, Accuracy and Stability of Numerical
-Algorithms, 2nd ed., section 3.3).
+Each layer carries the errors of its inputs on and adds its own. Those are known: how far its result is from
+the exact one of what it says, which is computed from the same input. They are far smaller than the bounds of
+`teachconv.truth.bounds`, which hold for any order of summation and limit them. Layers that compute the same
+may say it with numbers that were rounded otherwise, such as folded weights: for that, `FOLDING` roundings
+are allowed. That is a running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms,
+2nd ed., section 3.3).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -60,10 +64,11 @@ class Spread:
     Args:
         network: the network.
         anchors: the errors of some activations, by the numbers of their layers.
+        anyhow: whether the errors are those of any program, not of this run.
     """
 
-    def __init__(self, network: Network, anchors: Mapping[int, np.ndarray]) -> None:
-        self._network, self._anchors = network, anchors
+    def __init__(self, network: Network, anchors: Mapping[int, np.ndarray], anyhow: bool = False) -> None:
+        self._network, self._anchors, self._anyhow = network, anchors, anyhow
         self._errors: dict[int, Errors] = {**anchors}  # by the numbers of layers, as far as they were needed
 
     def arriving(self, array: np.ndarray, makers: Sequence[int]) -> Errors:
@@ -81,7 +86,7 @@ class Spread:
         pairs = zip(layer.inputs, layer.makers, strict=True)
         known = [error for x, makers in pairs if (error := self.arriving(x, makers)) is not None]
         try:
-            return grown(layer, known) if len(known) == len(layer.inputs) else None
+            return grown(layer, known, self._anyhow) if len(known) == len(layer.inputs) else None
         except (TypeError, ValueError, IndexError):
             return None
 
@@ -103,54 +108,88 @@ def carried(sources: Sequence[np.ndarray], errors: Sequence[np.ndarray], array: 
     return np.where(values[at] == array, largest[at], 0.0)
 
 
-def grown(layer: Layer, errors: Sequence[np.ndarray]) -> Errors:
-    """Return the errors of a layer's output for those of its inputs, its own roundings included."""
+def grown(layer: Layer, errors: Sequence[np.ndarray], anyhow: bool = False) -> Errors:
+    """Return the errors of a layer's output for those of its inputs, its own roundings included.
+
+    Args:
+        layer: the layer.
+        errors: of its inputs.
+        anyhow: whether its own are bounded for any order of summation, not those of its output.
+    """
     op, x, error, output = layer.op, layer.inputs[0], errors[0], layer.output
     if output is None or not all(np.isfinite(each).all() for each in errors):
         return None
+    if op is not None and is_one_of(op, [definitions.concatenate]):
+        return np.asarray(op(*errors, **layer.arguments).value).reshape(output.shape)
     if layer.op_type in (LAYOUT, "concatenate", "pad"):
         return carried(layer.inputs, errors, output)
     if output.dtype in STORED:  # equal numbers give equal integers, and others some other integers
         return None if any(each.any() for each in errors) else np.zeros(output.shape)
     if op is None:
         return None
-    form = float_format(accumulator(x.dtype))
     if is_one_of(op, WINDOWS):
-        own = limits(bound_call(op, (layer.around(x),), dict(layer.arguments))[0], layer.around(x))[0]
-        found = own + np.asarray(op(layer.around(error.astype(x.dtype)), **layer.arguments), np.float64)
+        around = layer.around(x)
+        right, moved = (
+            np.asarray(op(array, **layer.arguments), np.float64)
+            for array in (around, layer.around(error.astype(x.dtype)))
+        )
+        few = bounds.direct(np.abs(around).max(initial=0.0), FOLDING, x.dtype)
+        worst = limits(bound_call(op, (around,), dict(layer.arguments))[0], around)[0]
     elif op.__module__ == definitions.__name__:
-        found = _grown_by_definition(layer, errors)
+        right, sizes, terms = op(*(each.astype(np.float64) for each in layer.inputs), **layer.arguments)
+        moved = _moved_by_definition(layer, errors, right)
+        few = bounds.direct(np.asarray(sizes), FOLDING, x.dtype)
+        worst = bounds.direct(np.asarray(sizes), terms + FOLDING, x.dtype) * bool(terms)
     else:
-        relative = bounds.gamma(call_of(layer, layer.around(x)).terms + FOLDING, form.unit_roundoff)
-        call = call_of(layer, layer.around((error * (1 + relative) + relative * np.abs(x)).astype(x.dtype)))
-        bias = None if call.bias is None else relative * np.abs(call.bias)
-        found = call.to_caller(float64_result(replace(call, second=np.abs(call.second), bias=bias)))
-    return found.reshape(output.shape) + float_format(output.dtype).unit_roundoff * np.abs(output)
+        call, unit_roundoff = (
+            call_of(layer, layer.around(x)),
+            float_format(accumulator(x.dtype)).unit_roundoff,
+        )
+        factors = [bounds.gamma(terms, unit_roundoff) for terms in (FOLDING, call.terms + FOLDING)]
+        apart = call_of(layer, layer.around((error * (1 + factors[1])).astype(x.dtype)))
+        apart = replace(apart, second=np.abs(apart.second), bias=None)
+        calls = call, call.with_each(np.abs), apart
+        right, sizes, moved = (each.to_caller(float64_result(each)) for each in calls)
+        few, worst = (factor * sizes for factor in factors)
+    own = few + np.abs(output.reshape(right.shape) - right)
+    own = worst if anyhow else np.fmin(worst, own)
+    return (moved + own).reshape(output.shape) + float_format(output.dtype).unit_roundoff * np.abs(output)
 
 
-def _grown_by_definition(layer: Layer, errors: Sequence[np.ndarray]) -> np.ndarray:
+def _moved_by_definition(layer: Layer, errors: Sequence[np.ndarray], value: np.ndarray) -> np.ndarray:
+    """Return how far a definition's result may move with its inputs."""
     assert layer.op is not None
     inputs, words = [each.astype(np.float64) for each in layer.inputs], dict(layer.arguments)
-    made = layer.op(*inputs, **words)
-    own = bounds.direct(np.asarray(made.sizes), made.terms + FOLDING, layer.inputs[0].dtype) * bool(
-        made.terms
-    )
     if layer.op_type == "product":
         matrices = [*map(np.abs, inputs)], {name: np.abs(value) for name, value in words.items()}
-        one, other = [], []
+        moved = []
         for at in range(len(inputs)):
             one = [errors[n] if n == at else each + errors[n] for n, each in enumerate(matrices[0])]
-            other.append(layer.op(*one, **matrices[1]).value)
-        return own + sum(other)
+            moved.append(layer.op(*one, **matrices[1]).value)
+        return np.asarray(sum(moved))
     if words.get("function") in definitions.SOFTMAX:  # the logarithm moves by twice the largest error
         most = 2 * errors[0].max(words.get("axis", -1), keepdims=True)
-        return own + (most if words["function"] == "log_softmax" else made.value * np.expm1(most))
+        return most if words["function"] == "log_softmax" else value * np.expm1(most)
+    if is_one_of(layer.op, [definitions.normalised]):
+        return _moved_by_norm(inputs[0], errors[0], **words)
     # what rises or falls in each number is farthest at the ends of the intervals
     signs = (
         product((-1, 1), repeat=len(inputs)) if len(inputs) < 4 else [(-1,) * len(inputs), (1,) * len(inputs)]
     )
-    far = np.zeros(made.value.shape)
+    far = np.zeros(value.shape)
     for corner in signs:
-        moved = (x + sign * error for x, sign, error in zip(inputs, corner, errors, strict=True))
-        far = np.maximum(far, np.abs(layer.op(*moved, **words).value - made.value))
-    return own + far
+        shifted = (x + sign * error for x, sign, error in zip(inputs, corner, errors, strict=True))
+        far = np.maximum(far, np.abs(layer.op(*shifted, **words).value - value))
+    return far
+
+
+def _moved_by_norm(
+    x: np.ndarray, error: np.ndarray, *, groups: int, gamma: Any, eps: float, axes: Any, **_: Any
+) -> np.ndarray:
+    """Return how far a normalisation's result moves, to first order: each number, the mean, the deviation."""
+    parts, errors = (definitions.grouped(each, groups, axes) for each in (x, error))
+    mean = partial(np.mean, axis=axes, keepdims=True)
+    centred = np.abs(parts - mean(parts))
+    deviation = np.sqrt(mean(centred**2) + eps)
+    moved = (errors + mean(errors)) / deviation + centred * mean(errors * centred) / deviation**3
+    return moved.reshape(x.shape) * np.abs(1.0 if gamma is None else gamma)
