@@ -18,6 +18,23 @@ function filled(element, attributes, children) {
   return element;
 }
 
+const MEASURED = 100; // pixels of a letter that is measured
+const widths = new Map(); // of letters, in sizes of the font
+
+/** How wide a text is, in sizes of the page's font. */
+export function emsOf(text) {
+  let sum = 0;
+  for (const letter of text) {
+    if (!widths.has(letter)) {
+      const pen = document.createElement("canvas").getContext("2d");
+      pen.font = `${MEASURED}px ${getComputedStyle(document.querySelector(".tcx")).fontFamily}`;
+      widths.set(letter, pen.measureText(letter).width / MEASURED);
+    }
+    sum += widths.get(letter);
+  }
+  return sum;
+}
+
 /** A name or a call that may wrap after a period, a parenthesis or an underscore. */
 export const breakable = (code) => code.split(/(?<=[._(])/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
 
