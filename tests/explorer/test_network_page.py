@@ -303,6 +303,18 @@ def test_the_numbers_of_a_map_fit_at_1280(show, digit):
     assert page.run("const e = document.querySelector('.written'); return e.scrollWidth <= e.clientWidth")
 
 
+def test_the_cell_that_wins_a_pool_is_outlined(show, digit):
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run("location.hash = '#at=4,0,0,3'")
+    wait_for(page, "return document.querySelector('h2').textContent.startsWith('pool2, map 3,')")
+    cells = page.run(
+        "return [...document.querySelectorAll('.told .product')].map((e) => [Number(e.textContent), e.matches('.winner')])"
+    )
+    assert len(cells) == 4
+    assert [number for number, wins in cells if wins] == [max(number for number, _ in cells)]
+
+
 def test_the_names_of_a_file_are_text(show):
     """A name of a layer may hold markup, and a frame in a notebook runs scripts."""
     name = "<img src=x onerror=alert(1)>"

@@ -183,7 +183,7 @@ function grids(column, [, , col], list, winner) {
   const doc = { pool: column.filters ? null : { reduce: column.kind } };
   const figures = sorted.slice(0, STRONGEST).map(([plane, taps]) => {
     const figure = productFigure(sorted.length > 1 ? `map ${plane}` : "", taps, columns, strength(taps), { doc, light: () => {} }, true);
-    if (winner) figure.querySelectorAll(".product")[taps.indexOf(winner)]?.classList.add("winner");
+    figure.querySelectorAll(".product")[taps.findIndex(({ order }) => order === winner?.order)]?.classList.add("winner");
     if (!column.filters || sorted.length === 1) figure.querySelector(".partial").remove();
     return figure;
   });
