@@ -279,6 +279,13 @@ return [...document.querySelectorAll('.net > svg text')].filter((e) => /^\\d+$/.
 def test_neither_bars_nor_lines_cover_the_classes(show, large):
     page = show(large, width=1440, height=900)
     page.run("[...document.querySelectorAll('.tools button')].find((e) => e.textContent === 'why?').click()")
+    together = """const [rival, question] = document.querySelector('.told h2 b').childNodes, range = document.createRange();
+      range.selectNode(question);
+      return [range.getBoundingClientRect().top, rival.getBoundingClientRect().bottom];"""
+    for room in ("19em", "22em"):
+        page.run(f"document.querySelector('.told').style.width = '{room}'")
+        question, rival = page.run(together)
+        assert question < rival  # on one line
     left = page.run(BARS)
     assert len(left) == 6
     assert min(bar for bar, _ in left) > 3

@@ -303,6 +303,20 @@ def test_the_numbers_of_a_map_fit_at_1280(show, digit):
     assert page.run("const e = document.querySelector('.written'); return e.scrollWidth <= e.clientWidth")
 
 
+def test_a_ring_at_the_edge_of_a_phone_is_whole(show, digit):
+    page = show(digit, width=390, height=844)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    for cell, side in (("4,0,0,0", "left"), ("4,0,1,7", "right")):
+        page.run(f"location.hash = '#at={cell}'")
+        wait_for(
+            page, f"return document.querySelector('h2').textContent.startsWith('pool2, map {cell[-1]},')"
+        )
+        edges = "return ['.net', 'path.mark'].map((name) => document.querySelector(name).getBoundingClientRect()[arguments[0]])"
+        net, ring = page.run(edges, side)
+        assert abs(net - ring) >= 1.5
+        assert (net < ring) == (side == "left")
+
+
 def test_the_cell_that_wins_a_pool_is_outlined(show, digit):
     page = show(digit)
     wait_for(page, f"{ANSWER}.startsWith('7, ')")

@@ -216,7 +216,7 @@ export function whyPanel(app, why) {
   const share = drawn.reduce((sum, line) => sum + line.product, 0) / positive;
   return [
     closer(app),
-    h("h2", {}, `Why ${win} and not `, choose, "? ", h("output", {}, brief(margin))),
+    h("h2", {}, `Why ${win} and not `, h("b", {}, choose, "?"), " ", h("output", {}, brief(margin))),
     h("p", { class: "faint" }, `the score of ${win} minus that of ${rival}${app.plane.hasChances ? ": softmax sees differences only" : ""}`),
     piles([...list.map(({ product }) => product), bias], ["for", "against"]),
     h("p", {}, `Drawn: the ${drawn.length} strongest of ${plural(list.length, "product")}, `, h("b", {}, `${(100 * share).toFixed(0)} %`), ` of what speaks for ${win}. A line is as wide as its share; the grey stub is the rest.`),

@@ -18,6 +18,7 @@ const LETTERS = { name: 13, note: 12, narrow: 11 }; // pixels of its letters, as
 const [READABLE, SCROLLED] = [36, 64]; // pixels of a map that shows its cells, and of one where a page scrolls
 const [GAP, LARGEST, SMALLEST, VECTOR] = [6, 84, 16, 18]; // pixels between maps; of a map; of a cell of a vector
 const CLASSES = 12; // bars of an answer; of more classes the highest ones are shown
+const RING = 2; // pixels of a ring around a cell at the edge
 const BEFORE = 6; // pixels from the end of a line to the class that it leads to
 const SHOWN = [64, 32, 16, 8, 4]; // maps of a column: the first number that fits is used
 const PHOTO = 300; // cells of an input that is drawn as an image, black to white
@@ -63,7 +64,7 @@ export class Plane {
     Object.assign(this, { wide, pad });
     const [input] = columns;
     const inner = columns.map((_, k) => k).filter((k) => k && k !== answer && !this.network.isHidden(k));
-    const room = wide ? height - TOP : width;
+    const room = wide ? height - TOP : width - 2 * RING;
     const left = wide ? Math.max(pad.width, 1) : 0;
     const side = this.inputSide(input, room, height, wide, pad);
     const first = Math.max(wide ? left : pad.height, side) + 4;
@@ -168,7 +169,7 @@ export class Plane {
     const shown = this.shownOf(column, count);
     const maps = new Map(shown.map((channel, i) => {
       const [main, cross] = [at + Math.floor(i / line) * along, (i % line) * across];
-      return [channel, wide ? { x: main, y: TOP + cross } : { x: cross, y: main }];
+      return [channel, wide ? { x: main, y: TOP + cross } : { x: cross + RING, y: main }];
     }));
     return { maps, cell, width, height, at, end: at + this.extent(k, one, most, room, wide), left: column.channels - shown.length };
   }
