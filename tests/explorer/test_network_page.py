@@ -329,6 +329,23 @@ def test_the_cell_that_wins_a_pool_is_outlined(show, digit):
     assert [number for number, wins in cells if wins] == [max(number for number, _ in cells)]
 
 
+def test_no_number_of_a_map_is_cut(show):
+    """Numbers of six letters; the table is as wide as they need, and scrolls."""
+    layers = keras.layers
+    model = keras.Sequential([layers.Input((12, 12, 1)), layers.Conv2D(2, 3, padding="same", name="a")])
+    x = np.random.default_rng(1).normal(0, 0.05, (1, 12, 12, 1)).astype("float32")
+    page = show(tc.explore(model, x, at=("a", 2, 3, 1)), width=1280, height=800)
+    cut = "return [...document.querySelectorAll('.written > *')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"
+    assert len(page.all(".written > *")) == 144
+    assert (
+        max(
+            page.run("return [...document.querySelectorAll('.written > *')].map((e) => e.textContent.length)")
+        )
+        >= 6
+    )
+    assert page.run(cut) == []
+
+
 def test_the_names_of_a_file_are_text(show):
     """A name of a layer may hold markup, and a frame in a notebook runs scripts."""
     name = "<img src=x onerror=alert(1)>"
