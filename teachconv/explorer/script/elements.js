@@ -59,6 +59,9 @@ export function table(caption, columns, rows, each = (_) => ({})) {
     h("table", {}, h("caption", { class: "hidden" }, caption), h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body)));
 }
 
+/** A button that shows all that is folded. */
+export const moreButton = (app, words) => h("button", { type: "button", class: "more", onclick: () => app.showAll() }, words);
+
 const identity = (element) => ["role", "aria-label", "name", "data-channel", "data-thumb", "class"].map((name) => element.getAttribute(name)).join("|");
 
 /** Redraw parts of an element; the keyboard focus moves to the element that replaces the focused one. */

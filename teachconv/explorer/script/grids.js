@@ -219,7 +219,6 @@ export class Grid {
     this.size = size;
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("dots", size < GAPLESS);
-    this.box.classList.toggle("fine", size < 28);
     const digits = Math.max(1, ...this.cols.map(([i]) => String(i).length));
     this.box.classList.toggle("packed", size < 6.5 * digits + 3); // the numbers of the columns would touch
     const cells = [...this.cells.values()];

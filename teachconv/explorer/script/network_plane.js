@@ -319,12 +319,11 @@ export class Plane {
     const shares = this.shares(scores);
     const [best] = ranked(scores);
     const shown = this.classes(scores);
-    const { at, end, cell: side, count } = this.places[this.network.answer];
+    const { maps, at, end, cell, count, width } = this.places[this.network.answer];
     const named = Math.max(26, 10 + LETTERS.name * emsOf(String(shown.at(-1)))); // pixels of a class
-    if (this.wide) pen.clearRect(at, TOP, end - at, count * side);
+    if (this.wide) pen.clearRect(at, TOP, end - at, count * cell);
     else pen.clearRect(0, at, this.size.width, end - at);
     for (const c of isBlank ? [] : shown) {
-      const { maps, cell, width } = this.places[this.network.answer];
       const { x, y } = maps.get(c);
       pen.fillStyle = c === best ? mark : above;
       if (this.wide) pen.fillRect(x + named, y + cell * 0.22, Math.max(1, (width - named - 102) * shares[c]), cell * 0.56);
