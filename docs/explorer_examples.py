@@ -49,7 +49,12 @@ def write(folder: Path) -> None:
     (extra / "playground.html").write_text(playground_page("../index.html"), encoding="utf-8")
     playground = frame_of("explorer/playground.html", "the convolution playground")
     draw_a_digit().save(extra / "digits.html")
-    (folder / "digits.html").write_text(frame_of("explorer/digits.html", "draw a digit"), encoding="utf-8")
+    shutil.copy(folder.parent / "draw_a_digit.png", extra / "digits.png")
+    words = "A drawn seven, the layers of a network that reads it, and what speaks most for 7 and against 3"
+    digits = frame_of(
+        "explorer/digits.html", "draw a digit", f'<img src="explorer/digits.png" alt="{words}">'
+    )
+    (folder / "digits.html").write_text(digits, encoding="utf-8")
     explorer_stories.write(folder / "extra" / "stories", folder / "stories.html")
     figures = folder / "extra" / "figures"
     for file in (folder.parent / "_build" / "figures").glob("*"):  # what make figures made is not drawn again

@@ -333,17 +333,20 @@ def frame(html: str, still: str, label: str, image: str = "", shared: str = "") 
     return f'<script src="{escape(shared)}"></script>{framed}'
 
 
-def frame_of(address: str, label: str) -> str:
+def frame_of(address: str, label: str, still: str = "") -> str:
     """Return a page that lies in a file beside the document, in a frame; both have one address after "#".
 
     Args:
         address: the file's address, as the document has it.
         label: the frame's title.
+        still: HTML that takes the frame's place if scripts are disabled.
 
     Returns:
         HTML text.
     """
-    return _frame(f'src="{escape(address)}"', _AROUND_A_FRAME + _ADDRESS_OF_A_FRAME, "", label)
+    source = f'src="{escape(address)}"'
+    instead = still and f"<style>.tcx-frame[{source}] {{ display: none }}</style>{still}"
+    return _frame(source, _AROUND_A_FRAME + _ADDRESS_OF_A_FRAME, instead, label)
 
 
 def _frame(source: str, around: str, still: str, label: str, image: str = "") -> str:

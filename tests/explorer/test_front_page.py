@@ -34,6 +34,33 @@ def output_size(page):
         page.driver.switch_to.default_content()
 
 
+def test_without_scripts_a_picture_takes_the_place_of_a_frame(driver, tmp_path):
+    (tmp_path / "digits.html").write_text("<p>needs JavaScript</p>")
+    picture = (
+        '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==" alt="a seven">'
+    )
+    body = frame_of("digits.html", "draw a digit", picture)
+    (tmp_path / "index.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><title>t</title>{body}")
+    from selenium.common.exceptions import WebDriverException
+
+    def shown(selector):
+        """Whether an element has a box; scripts cannot be asked."""
+        root = driver.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]
+        node = driver.execute_cdp_cmd("DOM.querySelector", {"nodeId": root, "selector": selector})["nodeId"]
+        try:
+            return bool(node and driver.execute_cdp_cmd("DOM.getBoxModel", {"nodeId": node}))
+        except WebDriverException:
+            return False
+
+    for disabled in (False, True):
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": disabled})
+        try:
+            driver.get((tmp_path / "index.html").as_uri())
+            assert [shown("iframe"), shown("noscript img")] == [not disabled, disabled]
+        finally:
+            driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
 def set_input(page, size):
     page.driver.switch_to.frame(page.all(PLAYGROUND)[0])
     page.run(
@@ -125,6 +152,33 @@ def built(tmp_path_factory):
         command, cwd=ROOT, check=True, stderr=subprocess.DEVNULL
     )  # links to pages that are left out
     return html
+
+
+# what the network's page in its frame asks for, what is reserved, where it begins and the doors do, and where the maps end
+NETWORK = """
+const frame = document.querySelector('.tcx-frame[title="draw a digit"]');
+const [{ top, bottom }, doors] = [frame, document.querySelector('.doors')].map((e) => e.getBoundingClientRect());
+return [parseFloat(frame.style.height), parseFloat(getComputedStyle(frame).minHeight), top, bottom, doors.top];"""
+MAPS = "return document.querySelector('.net > canvas')?.getBoundingClientRect().bottom"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 800), (390, 844)])
+def test_the_network_comes_first_and_nothing_moves_as_it_loads(driver, built, width, height, dark):
+    page = Page(driver, built / "index.html", width=width, height=height, dark=dark)
+    frame = page.all('.tcx-frame[title="draw a digit"]')[0]
+    driver.switch_to.frame(frame)
+    wait_for(page, "return document.querySelector('header output')?.textContent.startsWith('7, ')")
+    end = page.run(MAPS)
+    driver.switch_to.default_content()
+    wait_for(page, f"{NETWORK.rstrip(';')}[0] > 0")
+    asked, reserved, top, bottom, doors = page.run(NETWORK)
+    assert asked <= reserved <= asked + 120
+    assert top < 150  # below the title
+    assert top + end <= height
+    assert bottom <= doors
+    assert page.complaints() == []
 
 
 @pytest.mark.slow

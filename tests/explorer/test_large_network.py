@@ -231,12 +231,62 @@ def test_covering_a_part_shows_what_remains(show, large):
 
 
 @needs_browser
-def test_eight_blocks_and_the_answer_are_seen_without_scrolling(show):
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 800)])
+def test_eight_blocks_and_the_answer_are_seen_without_scrolling(show, width, height):
     model = residual_network([(f"layer{stage}.{block}", 8, 1) for stage in range(1, 5) for block in range(2)])
     budget = len(tc.explore(model, X).html()) - 20_000
-    page = show(tc.explore(model, X, budget=budget), width=1440, height=900)
+    page = show(tc.explore(model, X, budget=budget), width=width, height=height)
     assert len(page.all("path.arc")) == 8
+    titles = page.run("return [...document.querySelectorAll('.net > svg text')].map((e) => e.textContent)")
+    assert {f"layer{stage}.{block}" for stage in range(1, 5) for block in range(2)} <= {*titles}
     needed, there = page.run(
         "const net = document.querySelector('.net'); return [net.scrollWidth, net.clientWidth]"
     )
     assert needed <= there
+
+
+@needs_browser
+def test_the_maps_of_the_input_are_seen_on_a_phone(show, large):
+    page = show(large, width=390, height=844)
+    page.run("document.querySelector('.net > canvas').focus()")
+    edges = []
+    for _ in range(3):  # of the cell in the lower right corner of each map
+        page.run("location.hash = arguments[0]", f"#at=0,27,27,{len(edges)}")
+        wait_for(
+            page, f"return document.querySelector('h2').textContent.startsWith('input, map {len(edges)},')"
+        )
+        edges.append(page.run("return document.querySelector('path.mark').getBoundingClientRect().right"))
+    right = page.run("return document.querySelector('.net').getBoundingClientRect().right")
+    assert edges == sorted(edges)
+    assert edges[-1] <= right
+
+
+BARS = """
+const canvas = document.querySelector('.net > canvas'), { left, top } = canvas.getBoundingClientRect();
+const ratio = canvas.width / canvas.clientWidth, { width, height } = canvas;
+const pen = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d', { willReadFrequently: true });
+pen.drawImage(canvas, 0, 0);
+return [...document.querySelectorAll('.net > svg text')].filter((e) => /^\\d+$/.test(e.textContent)).map((e) => {
+  const { right, left: start, top: high, height } = e.getBoundingClientRect();
+  const line = pen.getImageData(Math.round((start - left) * ratio), Math.round((high + height / 2 - top) * ratio), 60, 1).data;
+  const bar = Array.from({ length: 60 }, (_, i) => line[4 * i + 3]).findIndex(Boolean);
+  const ways = [...document.querySelectorAll('path.way')].map((way) => way.getBoundingClientRect().right).filter((end) => end > start - 12);
+  return [start + bar / ratio - right, start - Math.max(0, ...ways)];
+});"""
+
+
+@needs_browser
+def test_neither_bars_nor_lines_cover_the_classes(show, large):
+    page = show(large, width=1440, height=900)
+    page.run("[...document.querySelectorAll('.tools button')].find((e) => e.textContent === 'why?').click()")
+    together = """const [rival, question] = document.querySelector('.told h2 b').childNodes, range = document.createRange();
+      range.selectNode(question);
+      return [range.getBoundingClientRect().top, rival.getBoundingClientRect().bottom];"""
+    for room in ("19em", "22em"):
+        page.run(f"document.querySelector('.told').style.width = '{room}'")
+        question, rival = page.run(together)
+        assert question < rival  # on one line
+    left = page.run(BARS)
+    assert len(left) == 6
+    assert min(bar for bar, _ in left) > 3
+    assert min(way for _, way in left) > 3

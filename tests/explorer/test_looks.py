@@ -102,6 +102,35 @@ def test_on_a_phone_picture_sum_and_buttons_meet(driver, paths, name):
     )
 
 
+# of each written number in a ring, the pixels that are left to the ring on either side
+APART = """
+return [...document.querySelectorAll(".stage .cell:is(.window, .met, .current)")].filter((e) => e.textContent).map((e) => {
+  const range = document.createRange();
+  range.selectNodeContents(e);
+  const { boxShadow, borderLeftWidth } = getComputedStyle(e);
+  const ring = parseFloat(borderLeftWidth) + parseFloat(boxShadow.match(/ ([\\d.]+)px inset/)[1]);
+  const { width } = range.getBoundingClientRect();
+  return [e.textContent, width && (e.getBoundingClientRect().width - width) / 2 - ring];
+});"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_numbers_stay_within_their_rings(driver, tmp_path, width):
+    """Two channels with numbers of up to six letters; those that would be too small are left out."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(0, 0.3, (1, 4, 4, 2)).astype("float32")
+    w = rng.normal(0, 0.1, (3, 3, 2, 2)).astype("float32")
+    w[0, 0, 0, 1], w[2, 2, 0, 1] = -0.0012, 0.0076  # of one digit, and of two
+    call = tc.explore(tc.conv2d, x, w, 1, "SAME", at=(0, 1, 2, 1), budget=1)
+    page = Page(driver, call.save(tmp_path / "long.html"), width=width, height=844)
+    found = page.run(APART)
+    assert len(found) == 19
+    assert max(len(text) for text, _ in found) >= 6
+    written = [left for _, left in found if left]
+    assert len(written) == 19
+    assert min(written) >= 0.2
+
+
 @pytest.mark.parametrize(("width", "height"), [(960, 540), (640, 400)], ids=["a slide", "200 percent"])
 def test_a_low_window_shows_all_planes_and_the_buttons(driver, paths, width, height):
     for name in ("channels", "transposed"):

@@ -303,6 +303,49 @@ def test_the_numbers_of_a_map_fit_at_1280(show, digit):
     assert page.run("const e = document.querySelector('.written'); return e.scrollWidth <= e.clientWidth")
 
 
+def test_a_ring_at_the_edge_of_a_phone_is_whole(show, digit):
+    page = show(digit, width=390, height=844)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    for cell, side in (("4,0,0,0", "left"), ("4,0,1,7", "right")):
+        page.run(f"location.hash = '#at={cell}'")
+        wait_for(
+            page, f"return document.querySelector('h2').textContent.startsWith('pool2, map {cell[-1]},')"
+        )
+        edges = "return ['.net', 'path.mark'].map((name) => document.querySelector(name).getBoundingClientRect()[arguments[0]])"
+        net, ring = page.run(edges, side)
+        assert abs(net - ring) >= 1.5
+        assert (net < ring) == (side == "left")
+
+
+def test_the_cell_that_wins_a_pool_is_outlined(show, digit):
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run("location.hash = '#at=4,0,0,3'")
+    wait_for(page, "return document.querySelector('h2').textContent.startsWith('pool2, map 3,')")
+    cells = page.run(
+        "return [...document.querySelectorAll('.told .product')].map((e) => [Number(e.textContent), e.matches('.winner')])"
+    )
+    assert len(cells) == 4
+    assert [number for number, wins in cells if wins] == [max(number for number, _ in cells)]
+
+
+def test_no_number_of_a_map_is_cut(show):
+    """Numbers of six letters; the table is as wide as they need, and scrolls."""
+    layers = keras.layers
+    model = keras.Sequential([layers.Input((12, 12, 1)), layers.Conv2D(2, 3, padding="same", name="a")])
+    x = np.random.default_rng(1).normal(0, 0.05, (1, 12, 12, 1)).astype("float32")
+    page = show(tc.explore(model, x, at=("a", 2, 3, 1)), width=1280, height=800)
+    cut = "return [...document.querySelectorAll('.written > *')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"
+    assert len(page.all(".written > *")) == 144
+    assert (
+        max(
+            page.run("return [...document.querySelectorAll('.written > *')].map((e) => e.textContent.length)")
+        )
+        >= 6
+    )
+    assert page.run(cut) == []
+
+
 def test_the_names_of_a_file_are_text(show):
     """A name of a layer may hold markup, and a frame in a notebook runs scripts."""
     name = "<img src=x onerror=alert(1)>"

@@ -1,6 +1,6 @@
 // The channels as rooms with walls: each group's channels side by side, as small maps that can be chosen.
 
-import { h, plural } from "./elements.js";
+import { h, moreButton, plural } from "./elements.js";
 import { several } from "./parts.js";
 import { inside } from "./view.js";
 
@@ -40,7 +40,7 @@ export class Thumbs {
     const words = walls ? `${plural(doc.groups.length, "group")} of channels: nothing passes the walls` : volume ? "the slices that the window covers" : "all channels";
     return h("section", { class: "channels-map", "aria-label": words }, walls || volume ? h("p", {}, `${words[0].toUpperCase()}${words.slice(1)}.`) : null,
       h("ul", { class: "rooms" }, rooms),
-      folded ? h("button", { type: "button", class: "more", onclick: () => this.app.showAll() }, `${plural(folded, "more group")}`) : null);
+      folded ? moreButton(this.app, plural(folded, "more group")) : null);
   }
 
   /** The room of a volume: the slices that the window covers, and those beside the one that it goes to. */
@@ -72,7 +72,7 @@ export class Thumbs {
         onclick: () => app.chooseChannel(name, channel) }, this.map(side, { ...state, [name]: channel }, shown.length > 8), filter, h("small", {}, number));
     });
     const folded = channels.length - shown.length;
-    const more = folded ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `${folded} more`) : null;
+    const more = folded ? moreButton(app, `${folded} more`) : null;
     return h("div", { class: "maps" }, buttons, more);
   }
 

@@ -18,6 +18,23 @@ function filled(element, attributes, children) {
   return element;
 }
 
+const MEASURED = 100; // pixels of a letter that is measured
+const widths = new Map(); // of letters, in sizes of the font
+
+/** How wide a text is, in sizes of the page's font. */
+export function emsOf(text) {
+  let sum = 0;
+  for (const letter of text) {
+    if (!widths.has(letter)) {
+      const pen = document.createElement("canvas").getContext("2d");
+      pen.font = `${MEASURED}px ${getComputedStyle(document.querySelector(".tcx")).fontFamily}`;
+      widths.set(letter, pen.measureText(letter).width / MEASURED);
+    }
+    sum += widths.get(letter);
+  }
+  return sum;
+}
+
 /** A name or a call that may wrap after a period, a parenthesis or an underscore. */
 export const breakable = (code) => code.split(/(?<=[._(])/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
 
@@ -41,6 +58,9 @@ export function table(caption, columns, rows, each = (_) => ({})) {
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h("table", {}, h("caption", { class: "hidden" }, caption), h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body)));
 }
+
+/** A button that shows all that is folded. */
+export const moreButton = (app, words) => h("button", { type: "button", class: "more", onclick: () => app.showAll() }, words);
 
 const identity = (element) => ["role", "aria-label", "name", "data-channel", "data-thumb", "class"].map((name) => element.getAttribute(name)).join("|");
 

@@ -1,7 +1,7 @@
 // A plane of cells with row and column numbers, for the pointer and the arrow keys.
 
 import { full, short } from "./numbers.js";
-import { h, unique } from "./elements.js";
+import { emsOf, h, unique } from "./elements.js";
 
 export const KINDS = {
   padding: "padding",
@@ -24,6 +24,7 @@ export const MARKS = {
 
 export const GAPLESS = 14; // pixels of a cell: smaller ones stand without a gap
 export const WRITTEN = 18; // smaller ones have no number
+const LEAST_TEXT = 7; // pixels of a number; one that must be smaller to fit has one digit, or is not written
 
 /** The cell that an event of the pointer is in. */
 const cellOf = (event) => event.target.closest?.("[role=gridcell]");
@@ -218,17 +219,21 @@ export class Grid {
     this.size = size;
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("dots", size < GAPLESS);
-    this.box.classList.toggle("fine", size < 28);
     const digits = Math.max(1, ...this.cols.map(([i]) => String(i).length));
     this.box.classList.toggle("packed", size < 6.5 * digits + 3); // the numbers of the columns would touch
     const cells = [...this.cells.values()];
-    const lengths = cells.map((cell) => cell.text.length).filter(Boolean).sort((a, b) => a - b);
-    const usual = lengths[Math.floor(0.9 * lengths.length)] ?? 1; // a few longer numbers are smaller than the others
-    const sized = (length) => Math.min(size * (size < 28 ? 0.5 : 0.42), (size - 3) / (0.58 * length));
-    const text = sized(usual);
-    this.box.style.setProperty("--text", `${Math.max(7, text)}px`);
-    for (const { element, text: { length } } of cells) element.style.fontSize = length > usual ? `${Math.max(7, sized(length))}px` : "";
-    this.box.classList.toggle("tiny", size < 24 && (size < WRITTEN || text < 8)); // too small for numbers
+    const within = size - 2 * Math.min(4, Math.max(2, 0.07 * size)) - 2.5; // the ring and the edge of explorer.css
+    const sized = (width) => Math.min(size * (size < 28 ? 0.5 : 0.42), within / width);
+    const fits = (text) => sized(emsOf(text)) >= LEAST_TEXT;
+    const texts = cells.map(({ text }) => (fits(text) || !Number(text) ? text : String(Number(Number(text).toPrecision(1)))));
+    const sorted = texts.filter((text) => text && fits(text)).map(emsOf).sort((a, b) => a - b);
+    const usual = sorted[Math.floor(0.9 * sorted.length)] ?? 1; // a few longer numbers are smaller than the others
+    this.box.style.setProperty("--text", `${sized(usual)}px`);
+    for (const [i, { element }] of cells.entries()) {
+      if (!element.firstElementChild && element.textContent !== texts[i]) element.textContent = texts[i];
+      element.style.fontSize = !fits(texts[i]) ? "0" : emsOf(texts[i]) > usual ? `${sized(emsOf(texts[i]))}px` : "";
+    }
+    this.box.classList.toggle("tiny", size < WRITTEN || 2 * sorted.length < texts.filter(Boolean).length); // too small for numbers
   }
 
   /** Begin at the size of the plane that stood here before. */

@@ -20,7 +20,7 @@ const PAD_SIDE = { wide: 208, tight: 160, narrow: 128 }; // pixels of the pad
 const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
 const SCROLL_BAR = 16; // pixels
 const PAPER = 680; // pixels of A4 and Letter with their margins
-const FRAMED = 800; // pixels of a page in a frame, whose height follows the page
+const FRAMED = { wide: 770, narrow: 800 }; // pixels of a page in a frame, whose height follows the page
 
 /** The page of a network. */
 class NetworkApp {
@@ -111,13 +111,14 @@ class NetworkApp {
     const width = this.net.clientWidth;
     this.width = width;
     const top = this.net.getBoundingClientRect().top + scrollY;
-    const room = (parent === window ? innerHeight : FRAMED) - top;
+    const room = (parent === window ? innerHeight : FRAMED[wide ? "wide" : "narrow"]) - top;
     const height = wide ? Math.max(420, Math.min(760, room - 78)) : Math.max(440, room - 158);
     const side = this.pad ? PAD_SIDE[wide ? (width < TIGHT ? "tight" : "wide") : "narrow"] : 0;
     this.padHolder.style.width = `${side}px`;
     this.plane.layout(width, height, wide, { width: side, height: side && side + PAD_CAPTION });
     this.net.style.height = `${this.plane.size.height + (this.plane.size.width > width ? SCROLL_BAR : 0)}px`;
     this.sum.style.maxHeight = wide ? `${this.plane.size.height}px` : "";
+    this.over.classList.toggle("narrow", this.plane.isNarrow);
     this.over.setAttribute("viewBox", `0 0 ${this.plane.size.width} ${this.plane.size.height}`);
     Object.assign(this.over.style, { width: `${this.plane.size.width}px`, height: `${this.plane.size.height}px` });
   }

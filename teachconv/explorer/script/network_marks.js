@@ -1,6 +1,5 @@
 // What lies over the maps of a network: their titles, the windows of a cell, and the ways of a question.
 
-import { plural } from "./elements.js";
 import { chances, ranked } from "./network_numbers.js";
 import { PAD_CAPTION } from "./network_plane.js";
 import { cellsOf, outline, reachedBy, readsOf } from "./network_reach.js";
@@ -8,6 +7,7 @@ import { brief, short } from "./numbers.js";
 
 const STYLED = ["fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "font-size", "font-weight", "font-family", "paint-order", "fill-opacity"];
 const WIDEST = 44; // pixels of a line that is the whole positive pile
+const BEYOND = 6; // pixels that a title may reach beyond its column
 const ARC = 36; // pixels that an arc reaches beyond the maps
 const PERCENTS = ["percent among these ten:", "a scribble gets one, too"];
 
@@ -51,17 +51,21 @@ function covers({ plane, data: { cover: { edges: [down, across], margins, whole 
 function titles(app, k, place) {
   const { plane, network, scores, isBlank } = app;
   const { wide } = plane;
-  const column = network.columns[k];
   const isRead = app.pad && !k;
-  const block = network.closed.has(k) ? network.blockOf(k) : null; // it stands for all its layers
-  const note = isRead ? ["ink in blocks of 4 × 4"] : [...(block ? [plural(k - block.before, "layer")] : column.note), place.left ? `${place.maps.size} of ${column.channels}` : ""].filter(Boolean);
+  const [title, ...notes] = isRead ? [wide ? "what the network reads" : "the network reads", "ink in blocks of 4 × 4"] : plane.lines(k);
+  const note = [...notes, place.left ? `${place.maps.size} of ${network.columns[k].channels}` : ""].filter(Boolean);
   const [x, y] = wide ? [place.at, (k ? 0 : place.top - (app.pad ? 46 : 58)) + 14] : [k ? 0 : place.maps.get(0).x, (k ? place.at : 22) - 7];
-  const most = wide && !place.bars ? Math.max(9, Math.floor((place.end - place.at + 12) / 6.8)) : 60;
-  const cut = (words) => asText(words.length > most ? `${words.slice(0, most - 1)}…` : words);
-  const name = isRead ? (wide ? "what the network reads" : "the network reads") : cut(block?.name || column.name);
+  const room = wide && k && !place.bars ? place.end - place.at + BEYOND : plane.size.width - x;
+  const cut = (words, isName = false, free = room) => {
+    const fits = (text) => plane.lineWidth(text, isName) <= free;
+    let most = words.length;
+    while (most && !fits(`${words.slice(0, most)}…`)) most -= 1;
+    return asText(fits(words) ? words : `${words.slice(0, most)}…`);
+  };
+  const name = cut(title, true);
   const parts = wide
     ? [label(x, y, name), ...note.slice(0, 2).map((line, i) => label(x, y + 17 + 15 * i, cut(line), "faint"))]
-    : [label(x, y, `${name} <tspan class="faint">${k ? cut(note.join(", ")) : ""}</tspan>`)];
+    : [label(x, y, `${name} <tspan class="faint">${k ? cut(note.join(", "), false, room - plane.lineWidth(title, true)) : ""}</tspan>`)];
   if (!place.bars) return parts;
   const shares = plane.hasChances && !isBlank ? chances(scores) : null;
   const [best] = isBlank ? [null] : ranked(scores);

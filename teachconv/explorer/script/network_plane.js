@@ -1,6 +1,7 @@
 // The maps of a network on one canvas: a column for each layer, or on a narrow page a row; where each cell is, and its colour.
 
 import { signColours } from "./channels.js";
+import { emsOf, plural } from "./elements.js";
 import { short } from "./numbers.js";
 import { chances, ranked } from "./network_numbers.js";
 import { range } from "./python.js";
@@ -9,13 +10,16 @@ const TOP = 58; // pixels of the titles
 const WIDE_SIDES = { between: 26, bars: 190 }; // pixels between two columns, and of the answer
 const NOTE = 32; // pixels of what stands below the answer of a pad
 const TIGHT_SIDES = { between: 14, bars: 146 }; // the same, tight
+const LARGE_SIDES = { between: 10, bars: 146 }; // of a large network
 export const TIGHT = 860; // pixels of a width with less room
 export const PAD_CAPTION = 22; // pixels
-const WIDEST_TITLES = [96, 60, 48]; // pixels of a title: the first with which all fits
-const LETTER = 6.6; // pixels of a letter of it
+const TITLES = [96, 60, 48, 40]; // the most pixels of a title: the first with which all fits
+const LETTERS = { name: 13, note: 12, narrow: 11 }; // pixels of its letters, as network.css has them
 const [READABLE, SCROLLED] = [36, 64]; // pixels of a map that shows its cells, and of one where a page scrolls
 const [GAP, LARGEST, SMALLEST, VECTOR] = [6, 84, 16, 18]; // pixels between maps; of a map; of a cell of a vector
 const CLASSES = 12; // bars of an answer; of more classes the highest ones are shown
+const RING = 2; // pixels of a ring around a cell at the edge
+const BEFORE = 6; // pixels from the end of a line to the class that it leads to
 const SHOWN = [64, 32, 16, 8, 4]; // maps of a column: the first number that fits is used
 const PHOTO = 300; // cells of an input that is drawn as an image, black to white
 const MOST_NUMBERS = 256; // of a vector that are shown
@@ -24,7 +28,7 @@ const SHARP = 2; // the most pixels of the canvas to one of the page: a phone's 
 const LEVEL = 255; // steps of a colour
 const [NUMBERED, LEAST_NUMBERED] = [22, 18]; // pixels of a cell that has its number, and of one of the input
 
-const NOWHERE = { maps: new Map(), cell: 0, at: 0, end: 0, left: 0 }; // of a column within a closed block
+const NOWHERE = { maps: new Map(), cell: 0, at: 0, end: 0, left: 0, image: null }; // of a column within a closed block
 
 const isVector = ({ rows, cols }) => rows * cols === 1;
 /** How many maps a page has of a column. */
@@ -36,8 +40,6 @@ export class Plane {
     this.network = network;
     this.scales = scales; // the largest size of each column's numbers
     this.canvas = /** @type {HTMLCanvasElement} */ (document.createElement("canvas"));
-    this.sheets = network.columns.map(() => document.createElement("canvas")); // of each column the maps that are shown, a pixel for each cell
-    this.pictures = []; // what each sheet holds
     this.wide = true;
     this.hasChances = false; // whether softmax takes the scores
     this.inked = false; // whether the input has no number below zero
@@ -45,7 +47,8 @@ export class Plane {
     this.colours = null; // those of the theme, until it or the layout changes; then all is painted again
     this.tints = []; // of the input and of the layers, the pixels for all sizes of a number
     this.painted = []; // the numbers of each column that are painted
-    this.title = WIDEST_TITLES[0];
+    this.title = TITLES[0];
+    this.needed = []; // of each column the pixels of its title
     this.places = []; // of each column: its maps, the side of a cell, and where it begins
   }
 
@@ -61,17 +64,19 @@ export class Plane {
     Object.assign(this, { wide, pad });
     const [input] = columns;
     const inner = columns.map((_, k) => k).filter((k) => k && k !== answer && !this.network.isHidden(k));
-    const room = wide ? height - TOP : width;
+    const room = wide ? height - TOP : width - 2 * RING;
     const left = wide ? Math.max(pad.width, 1) : 0;
     const side = this.inputSide(input, room, height, wide, pad);
     const first = Math.max(wide ? left : pad.height, side) + 4;
-    const { between, bars } = !wide ? { between: 24, bars: pad.height ? 64 + NOTE / 2 : 64 } : width < TIGHT || this.network.isLarge ? TIGHT_SIDES : WIDE_SIDES;
+    const { between, bars } = !wide ? { between: 24, bars: pad.height ? 64 + NOTE / 2 : 64 } : this.network.isLarge ? LARGE_SIDES : width < TIGHT ? TIGHT_SIDES : WIDE_SIDES;
     const ends = answer === null ? 0 : bars;
     const free = (wide ? width : height) - first - ends - (inner.length + (answer === null ? 0 : 1)) * between - (wide || pad.height ? 0 : PAD_CAPTION);
+    [this.title] = TITLES;
+    this.needed = columns.map((_, k) => Math.max(...this.lines(k).map((line, i) => this.lineWidth(line, !i))));
     const [one, most] = this.fitted(inner, room, free, wide);
     this.places = [];
     this.places[0] = this.placeInput(input, side, wide, pad, width);
-    const used = inner.reduce((sum, k) => sum + this.extent(columns[k], one, most, room, wide), 0);
+    const used = inner.reduce((sum, k) => sum + this.extent(k, one, most, room, wide), 0);
     const air = wide ? between + Math.max(0, Math.min(40, (free - used) / (inner.length + 1))) : between;
     let at = (wide ? first : first + (pad.height ? 0 : PAD_CAPTION)) + air;
     for (const k of columns.keys()) {
@@ -85,7 +90,7 @@ export class Plane {
         at += ends + air;
         continue;
       }
-      this.places[k] = this.placeMaps(columns[k], one, most, room, wide, at);
+      this.places[k] = this.placeMaps(k, one, most, room, wide, at);
       at = this.places[k].end + air;
     }
     this.size = wide ? { width: Math.max(width, at - air), height } : { width, height: at - air + 4 };
@@ -98,7 +103,7 @@ export class Plane {
   /** The longer side of a map of the input. */
   inputSide({ channels, rows, cols }, room, height, wide, pad) {
     if (rows * cols === 1) return VECTOR;
-    if (!wide) return Math.min(128, height * 0.2);
+    if (!wide) return Math.min(128, height * 0.2, room / channels - GAP);
     const free = pad.height ? height - TOP - pad.height : room / channels - GAP;
     return Math.max(40, Math.min(pad.width || (this.network.isLarge ? 128 : 208), free));
   }
@@ -106,14 +111,15 @@ export class Plane {
   /** The side of a map, and how many of a column are shown, with which all columns fit; their titles may be cut for that. */
   fitted(inner, room, free, wide) {
     const columns = inner.map((k) => this.network.columns[k]);
-    for (this.title of WIDEST_TITLES) {
+    for (this.title of TITLES) {
       for (const most of SHOWN) {
         for (let one = LARGEST; one >= SMALLEST; one -= 2) {
-          const used = columns.reduce((sum, column) => sum + this.extent(column, one, most, room, wide), 0);
+          const used = inner.reduce((sum, k) => sum + this.extent(k, one, most, room, wide), 0);
           if (used <= free && (one >= READABLE || columns.every((column) => mapsOf(column) <= most))) return [one, most];
         }
       }
     }
+    this.title = TITLES.at(-2);
     return [SCROLLED, Math.max(1, Math.floor(room / (SCROLLED + GAP)))]; // one line of maps a column, and the page scrolls
   }
 
@@ -123,7 +129,7 @@ export class Plane {
     const gap = isVector(column) ? 1 : wide ? GAP : 4;
     const [width, height] = [column.cols * cell, column.rows * cell];
     const [along, across] = wide ? [width, height] : [height, width];
-    const count = Math.min(mapsOf(column), isVector(column) ? MOST_NUMBERS : most);
+    const count = Math.min(mapsOf(column), isVector(column) ? MOST_NUMBERS / (this.isNarrow ? 2 : 1) : most);
     const lines = Math.ceil(count / Math.max(1, Math.floor((room + gap) / (across + gap))));
     return { cell, gap, width, height, count, lines, along: along + gap, across: across + gap, line: Math.ceil(count / lines) };
   }
@@ -135,20 +141,37 @@ export class Plane {
     return sizes.slice(0, most).sort((a, b) => a - b);
   }
 
-  extent(column, one, most, room, wide) {
-    const { along, gap, lines } = this.sides(column, one, most, room, wide);
-    const title = wide ? Math.min(this.title, LETTER * Math.max(column.name.length, ...column.note.map((line) => line.length))) : 0;
-    return Math.max(lines * along - gap, title);
+  /** Whether titles are written small, so that all columns fit. */
+  get isNarrow() {
+    return this.title === TITLES.at(-1);
   }
 
-  placeMaps(column, one, most, room, wide, at) {
+  /** The lines above a column, its name first; a closed block stands for all its layers. */
+  lines(k) {
+    const { name, note } = this.network.columns[k];
+    const block = this.network.closed.has(k) ? this.network.blockOf(k) : null;
+    return block ? [block.name || name, plural(k - block.before, "layer")] : [name, ...note];
+  }
+
+  /** The width of a line of a title. */
+  lineWidth(line, isName) {
+    return emsOf(line) * (this.isNarrow ? LETTERS.narrow : LETTERS[isName ? "name" : "note"]);
+  }
+
+  extent(k, one, most, room, wide) {
+    const { along, gap, lines } = this.sides(this.network.columns[k], one, most, room, wide);
+    return Math.max(lines * along - gap, wide ? Math.min(this.title, this.needed[k]) : 0);
+  }
+
+  placeMaps(k, one, most, room, wide, at) {
+    const column = this.network.columns[k];
     const { cell, width, height, along, across, line, count } = this.sides(column, one, most, room, wide);
     const shown = this.shownOf(column, count);
     const maps = new Map(shown.map((channel, i) => {
       const [main, cross] = [at + Math.floor(i / line) * along, (i % line) * across];
-      return [channel, wide ? { x: main, y: TOP + cross } : { x: cross, y: main }];
+      return [channel, wide ? { x: main, y: TOP + cross } : { x: cross + RING, y: main }];
     }));
-    return { maps, cell, width, height, at, end: at + this.extent(column, one, most, room, wide), left: column.channels - shown.length };
+    return { maps, cell, width, height, at, end: at + this.extent(k, one, most, room, wide), left: column.channels - shown.length };
   }
 
   placeInput({ channels, rows, cols }, side, wide, pad, width) {
@@ -195,7 +218,7 @@ export class Plane {
     const { maps, cell, bars, width } = this.places[k];
     const at = maps.get(channel);
     if (!at) return null;
-    if (bars) return this.wide ? [at.x, at.y + cell / 2] : [at.x + width / 2, at.y];
+    if (bars) return this.wide ? [at.x - BEFORE, at.y + cell / 2] : [at.x + width / 2, at.y - BEFORE]; // a line's round end is beside the class
     return [at.x + (col + 0.5) * cell, at.y + (row + 0.5) * cell];
   }
 
@@ -205,79 +228,89 @@ export class Plane {
     const ratio = Math.min(SHARP, devicePixelRatio);
     if (!this.colours) this.clear(pen, ratio);
     const [above, , , , ink, paper, mark] = this.colours;
-    const whole = (pixels) => Math.round(pixels * ratio) / ratio; // or the edges would mix with what was there before
     for (const [k, place] of this.places.entries()) {
-      if (place.bars) continue;
-      const { cols, rows, channels } = this.network.columns[k];
-      const [numbers, before] = [values[k], this.painted[k]];
-      if (before === numbers) continue;
-      const isNew = new Uint8Array(channels);
-      for (let i = 0; i < numbers.length; i++) if (numbers[i] !== before?.[i]) isNew[i % channels] = 1;
-      const changed = [...place.maps].map(([channel, at], i) => ({ channel, at, i })).filter(({ channel }) => isNew[channel]);
-      if (!changed.length) continue;
-      this.painted[k] = numbers;
-      const sheet = this.drawSheet(k, numbers);
-      for (const { at, i } of changed) {
-        const [x, y] = [whole(at.x), whole(at.y)];
-        pen.drawImage(sheet, 0, i * rows, cols, rows, x, y, whole(at.x + place.width) - x, whole(at.y + place.height) - y);
-      }
-      if (place.cell >= (k ? NUMBERED : LEAST_NUMBERED)) this.number(pen, k, numbers, changed, ink, paper);
+      if (!place.maps.size || place.bars || this.painted[k] === values[k]) continue;
+      this.painted[k] = values[k];
+      place.image ??= this.framed(place, this.network.columns[k], ratio);
+      const isNumbered = place.cell >= (k ? NUMBERED : LEAST_NUMBERED);
+      if (!this.fill(k, values[k]) && !isNumbered) continue;
+      pen.putImageData(place.image, place.image.left, place.image.top);
+      if (isNumbered) this.number(pen, k, values[k], ink, paper);
     }
     if (this.network.answer !== null) this.paintBars(pen, values[this.network.answer], isBlank, above, mark);
   }
 
-  /** Begin anew, in the theme's colours: the edges of the maps. */
+  /** Begin anew, in the theme's colours. */
   clear(pen, ratio) {
     this.colours = signColours(this.canvas, ["above", "below", "line", "soft", "ink", "paper", "mark"]); // each asks for the page's style
-    const [above, below, line, soft, ink] = this.colours;
+    const [above, below, , soft, ink] = this.colours;
     const { rows, cols } = this.network.columns[0];
     const isPhoto = this.inked && rows * cols > PHOTO;
     this.tints = [isPhoto ? tints("rgb(17, 17, 17)", "rgb(255, 255, 255)", below) : tints(soft, this.inked ? ink : above, below), tints(soft, above, below)];
     this.painted = [];
+    for (const place of this.places) place.image = null;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, this.size.width, this.size.height);
-    pen.imageSmoothingEnabled = false;
-    pen.strokeStyle = line;
-    for (const { maps, width, height, bars } of this.places) {
-      for (const { x, y } of bars ? [] : maps.values()) pen.strokeRect(x - 0.5, y - 0.5, width + 1, height + 1);
-    }
   }
 
-  /** A column's maps below each other. */
-  drawSheet(k, numbers) {
-    const { rows, cols, channels } = this.network.columns[k];
-    const { maps } = this.places[k];
-    const [sheet, height] = [this.sheets[k], rows * maps.size];
-    if (this.pictures[k]?.width !== cols || this.pictures[k].height !== height) {
-      Object.assign(sheet, { width: cols, height });
-      this.pictures[k] = new ImageData(cols, height);
+  /**
+   * The pixels of a column: the edges of its maps, which `fill` fills, and where each cell of them begins. The browser copies them; images drawn larger
+   * would be worked out as it shows the page.
+   */
+  framed({ maps, width, height }, { rows, cols }, ratio) {
+    const pixel = (at) => Math.round(at * ratio);
+    const [line] = tints(this.colours[2], this.colours[2]);
+    const places = [...maps.values()];
+    const [[left, right], [top, bottom]] = [["x", width], ["y", height]].map(([axis, side]) => [pixel(Math.min(...places.map(({ [axis]: at }) => at)) - 1), pixel(Math.max(...places.map(({ [axis]: at }) => at)) + side + 1)]);
+    const image = new ImageData(right - left, bottom - top);
+    const pixels = new Uint32Array(image.data.buffer);
+    const edges = (first, side, count, before) => Array.from({ length: count + 1 }, (_, i) => pixel(first + (side * i) / count) - before);
+    for (const { x, y } of places) {
+      const [start, end] = [pixel(x - 1) - left, pixel(x + width + 1) - left];
+      for (let row = pixel(y - 1) - top; row < pixel(y + height + 1) - top; row++) pixels.fill(line, row * image.width + start, row * image.width + end);
     }
-    const pixels = new Uint32Array(this.pictures[k].data.buffer);
+    return Object.assign(image, { left, top, pixels, cells: places.map(({ x, y }) => [edges(x, width, cols, left), edges(y, height, rows, top)]) });
+  }
+
+  /** Fill the cells whose colour has changed; whether there are any. */
+  fill(k, numbers) {
+    const { rows, cols, channels } = this.network.columns[k];
+    const { maps, image: { width, pixels, cells } } = this.places[k];
     const colours = this.tints[Math.min(k, 1)];
     const steps = LEVEL / (this.scales[k] || 1);
-    let at = 0;
-    for (const channel of maps.keys()) {
-      for (let i = channel; i < numbers.length; i += channels, at++) {
-        pixels[at] = colours[(numbers[i] < 0 ? LEVEL + 1 : 0) + Math.min(LEVEL, Math.round(Math.abs(numbers[i]) * steps))];
+    let isNew = false;
+    for (const [n, channel] of [...maps.keys()].entries()) {
+      const [xs, ys] = cells[n];
+      for (let row = 0, i = channel; row < rows; row++) {
+        const line = ys[row] * width; // the others of the row are copies of it
+        let differs = false;
+        for (let col = 0; col < cols; col++, i += channels) {
+          const colour = colours[(numbers[i] < 0 ? LEVEL + 1 : 0) + Math.min(LEVEL, Math.round(Math.abs(numbers[i]) * steps))];
+          if (pixels[line + xs[col]] === colour) continue;
+          pixels.fill(colour, line + xs[col], line + xs[col + 1]);
+          differs = true;
+        }
+        if (!differs) continue;
+        isNew = true;
+        for (let y = ys[row] + 1; y < ys[row + 1]; y++) pixels.copyWithin(y * width + xs[0], line + xs[0], line + xs[cols]);
       }
     }
-    sheet.getContext("2d").putImageData(this.pictures[k], 0, 0);
-    return sheet;
+    return isNew;
   }
 
   /** The numbers in cells that are large enough. */
-  number(pen, k, numbers, maps, ink, paper) {
-    const { cell } = this.places[k];
+  number(pen, k, numbers, ink, paper) {
+    const { cell, maps } = this.places[k];
     const { rows, cols, channels } = this.network.columns[k];
     pen.font = `${Math.min(13, Math.floor(cell * 0.42))}px system-ui, sans-serif`;
     Object.assign(pen, { textAlign: "center", textBaseline: "middle" });
-    for (const { channel, at } of maps) {
+    for (const [channel, at] of maps) {
       for (let place = 0; place < rows * cols; place++) {
         const value = numbers[place * channels + channel] * (k ? 1 : this.unit);
         if (!value) continue;
         pen.fillStyle = !k && this.inked && Math.abs(value / this.unit) > 0.5 * this.scales[0] ? paper : ink;
         const written = Number.isInteger(value) ? short(value) : short(Number(value.toPrecision(cell < TWO_DIGITS ? 1 : 2))).replace(/^(-?)0\./, "$1.");
-        pen.fillText(written, at.x + ((place % cols) + 0.5) * cell, at.y + (Math.floor(place / cols) + 0.54) * cell, cell - 2);
+        pen.fillText(written, at.x + ((place % cols) + 0.5) * cell, at.y + (Math.floor(place / cols) + 0.54) * cell, cell - 6); // within a ring
       }
     }
   }
@@ -286,14 +319,14 @@ export class Plane {
     const shares = this.shares(scores);
     const [best] = ranked(scores);
     const shown = this.classes(scores);
-    const { at, end, cell: side, count } = this.places[this.network.answer];
-    if (this.wide) pen.clearRect(at, TOP, end - at, count * side);
+    const { maps, at, end, cell, count, width } = this.places[this.network.answer];
+    const named = Math.max(26, 10 + LETTERS.name * emsOf(String(shown.at(-1)))); // pixels of a class
+    if (this.wide) pen.clearRect(at, TOP, end - at, count * cell);
     else pen.clearRect(0, at, this.size.width, end - at);
     for (const c of isBlank ? [] : shown) {
-      const { maps, cell, width } = this.places[this.network.answer];
       const { x, y } = maps.get(c);
       pen.fillStyle = c === best ? mark : above;
-      if (this.wide) pen.fillRect(x + 26, y + cell * 0.22, Math.max(1, (width - 128) * shares[c]), cell * 0.56);
+      if (this.wide) pen.fillRect(x + named, y + cell * 0.22, Math.max(1, (width - named - 102) * shares[c]), cell * 0.56);
       else pen.fillRect(x + 4, y + 58 - Math.max(1, 36 * shares[c]), width - 8, Math.max(1, 36 * shares[c]));
     }
   }

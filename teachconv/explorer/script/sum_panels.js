@@ -1,7 +1,7 @@
 // What is said about one cell: the equation of its sum, and the products that a cell of the source or a weight is in.
 
 import { ExactSum, brief, full, same } from "./numbers.js";
-import { h, plural, table } from "./elements.js";
+import { h, moreButton, plural, table } from "./elements.js";
 import { averageSteps, rescalingSteps, zeroAt } from "./quantized.js";
 import { index, named } from "./view.js";
 
@@ -71,15 +71,11 @@ function equation(view, taps, app) {
   const { doc } = view;
   if (!taps.list.length && taps.bias === null) return [];
   const filterGradient = doc.kind === "conv2d_backprop_filter";
-  const parts = new Map();
   const photo = view.isPhoto();
   const title = (tap) => (filterGradient
     ? [`image ${tap.source[0]}`, ...(doc.rank === 3 ? [`${doc.names.out} ${view.planeName("out", tap.operand[3])}`] : [])].join(", ")
     : `${doc.names[doc.source]} ${view.planeName(doc.source, tap.source[3])}${photo ? `, ${COLOURS[tap.source[3]]}` : ""}`);
-  for (const tap of taps.list) {
-    const key = title(tap);
-    parts.set(key, [...(parts.get(key) ?? []), tap]);
-  }
+  const parts = Map.groupBy(taps.list, title);
   const shown = [...parts].slice(0, app.allChannels ? undefined : GRIDS);
   const folded = [...parts].slice(shown.length);
   const axis = filterGradient ? 2 : 1;
@@ -89,9 +85,7 @@ function equation(view, taps, app) {
     return productFigure(key, list, columns, sumOf(doc, list), app, parts.size > 3, parts.size === 3);
   });
   const sums = [...shown.map(([, list]) => list), ...(folded.length ? [folded.flatMap(([, list]) => list)] : [])].map((list) => sumOf(doc, list));
-  const more = folded.length
-    ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `${plural(folded.length, "more grid")}`)
-    : null;
+  const more = folded.length ? moreButton(app, plural(folded.length, "more grid")) : null;
   const written = sums.map((sum) => (sum === undefined ? "?" : sum < 0 ? `(${full(sum)})` : full(sum)));
   if (folded.length) written.push(`${written.pop()} of ${plural(folded.length, doc.rank === 3 ? "more plane" : "more channel")}`);
   if (taps.bias !== null) written.push(`bias ${full(taps.bias)}`);
@@ -159,7 +153,7 @@ function listed(caption, columns, list, app, row) {
     onpointerleave: () => app.light(null),
   });
   const rest = list.length - shown.length;
-  const more = rest ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `show ${plural(rest, "more row")}`) : null;
+  const more = rest ? moreButton(app, `show ${plural(rest, "more row")}`) : null;
   const folded = h("details", { class: "taps", open: app.opened.get("taps"), ontoggle: () => { app.opened.set("taps", folded.open); } },
     h("summary", {}, caption), table(caption, columns, shown.map(row), each), more);
   return folded;
@@ -197,16 +191,15 @@ export function feedPanel(view, cell, app) {
 function stamps(view, list, app) {
   const { doc } = view;
   const row = doc.result === "filter" ? 0 : 1;
-  const parts = new Map();
   const title = ({ result }) => (row ? view.planeName(doc.result, result[3]) : [doc.rank === 3 ? `depth ${view.split("filter", result[2])[0]}` : "", `channel ${result[3]}`].filter(Boolean).join(", "));
-  for (const tap of list) parts.set(title(tap), [...(parts.get(title(tap)) ?? []), tap]);
+  const parts = Map.groupBy(list, title);
   const figures = [...parts].slice(0, app.allChannels ? undefined : GRIDS).filter(([, taps]) => taps.length <= LARGEST_GRID).map(([key, taps]) => {
     const sorted = taps.toSorted((a, b) => a.result[row] - b.result[row] || a.result[row + 1] - b.result[row + 1]);
     const columns = new Set(taps.map((tap) => tap.result[row + 1])).size;
     return added(`to ${doc.names[doc.result]} ${key}`, sorted, columns, app, parts.size > 2);
   });
   const more = parts.size - figures.length;
-  const button = more > 0 && !app.allChannels ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, plural(more, "more grid")) : null;
+  const button = more > 0 && !app.allChannels ? moreButton(app, plural(more, "more grid")) : null;
   return figures.length ? h("div", { class: "unfold" }, figures, button) : null;
 }
 
@@ -258,8 +251,7 @@ function usedGrids(view, list, app) {
     return [`image ${tap.source[0]}`, ...slice].join(", ");
   };
   const column = (tap) => (gradient ? tap.result[1] : doc.kind === "conv2d" ? tap.result[2] : tap.source[2]);
-  const parts = new Map();
-  for (const tap of list) parts.set(key(tap), [...(parts.get(key(tap)) ?? []), tap]);
+  const parts = Map.groupBy(list, key);
   const figures = [...parts].filter(([, taps]) => taps.length <= LARGEST_GRID).slice(0, GRIDS).map(([number, taps]) =>
     added(parts.size > 1 ? number : "", taps, new Set(taps.map(column)).size, app, taps.length > 16 || parts.size > 2));
   return figures.length ? h("div", { class: "unfold" }, figures) : null;
