@@ -88,7 +88,7 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
         inputs, row = _beside(a, b, b)
         if row.passed is False or not row.compared and b.op is not None:
             return Found(*reason(a, b, inputs, row), (a, b, inputs))
-        if row.passed:  # within the bound for any order of summation
+        if row.passed and row.max_abs:  # within the bound for any order of summation
             small += [found for found in [Found(*reason(a, b, inputs, row), (a, b, inputs))] if found.code]
         undecided = undecided or row.note * (not row.compared)
     if alone:
