@@ -367,9 +367,9 @@ def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
         facts = {name: value for name, value in given.items() if isinstance(value, (int, float, str))}
         facts.pop("axis", None)
         if is_one_of(layer.op, _OVER_AXES):  # the channels count as the last
-            axes = np.ravel(given.get("axis", given.get("axes", ())))
+            over = np.ravel(given.get("axis", given.get("axes", ())))
             order = [*(axis for axis in range(x.ndim) if axis != channels), channels]
-            facts["axis"] = [order.index(int(axis) % max(1, x.ndim)) for axis in axes]
+            facts["axis"] = [order.index(int(axis) % max(1, x.ndim)) for axis in over]
         return facts
     try:
         if is_one_of(layer.op, WINDOWS):
