@@ -148,8 +148,8 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison | QuantizedComparison:
     Both run on the same input. Each layer is judged on its own input by the exact result of what it says it
     computes, within a proven error bound. Then the places are found where both models carry the same
     numbers, in whatever layout. What lies between two such places is a segment: however it is written, with
-    batch normalisation or folded, it agrees if it ends in the same numbers, within the bound that follows
-    from its layers. Where a segment differs, the first model runs on with the second's numbers, so an early
+    batch normalisation or folded, it agrees if it ends in the same numbers, within what follows from the
+    roundings of its layers, which are known. Where a segment differs, the first model runs on with the second's numbers, so an early
     mistake does not hide later ones. Finally, all arrays that the models return are judged, in nested tuples,
     lists and dictionaries too.
 
