@@ -333,9 +333,12 @@ def test_no_number_of_a_map_is_cut(show):
     """Numbers of six letters; the table is as wide as they need, and scrolls."""
     layers = keras.layers
     model = keras.Sequential([layers.Input((12, 12, 1)), layers.Conv2D(2, 3, padding="same", name="a")])
-    x = np.random.default_rng(1).normal(0, 0.05, (1, 12, 12, 1)).astype("float32")
+    rng = np.random.default_rng(1)
+    model.layers[-1].set_weights([rng.normal(0, 0.5, (3, 3, 1, 2)).astype("float32"), np.zeros(2, "float32")])
+    x = rng.normal(0, 0.05, (1, 12, 12, 1)).astype("float32")
+    x[0, 1:4, 2:5] = 1.2345e-4  # products of eleven letters, if written without a power
     page = show(tc.explore(model, x, at=("a", 2, 3, 1)), width=1280, height=800)
-    cut = "return [...document.querySelectorAll('.written > *')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"
+    cut = "return [...document.querySelectorAll('.written > *, .told .product')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"
     assert len(page.all(".written > *")) == 144
     assert (
         max(

@@ -9,8 +9,7 @@ import { range } from "./python.js";
 const TOP = 58; // pixels of the titles
 const WIDE_SIDES = { between: 26, bars: 190 }; // pixels between two columns, and of the answer
 const NOTE = 32; // pixels of what stands below the answer of a pad
-const TIGHT_SIDES = { between: 14, bars: 146 }; // the same, tight
-const LARGE_SIDES = { between: 10, bars: 146 }; // of a large network
+const TIGHT_SIDES = { between: 10, bars: 146 }; // the same, tight
 export const TIGHT = 860; // pixels of a width with less room
 export const PAD_CAPTION = 22; // pixels
 const TITLES = [96, 60, 48, 40]; // the most pixels of a title: the first with which all fits
@@ -68,7 +67,7 @@ export class Plane {
     const left = wide ? Math.max(pad.width, 1) : 0;
     const side = this.inputSide(input, room, height, wide, pad);
     const first = Math.max(wide ? left : pad.height, side) + 4;
-    const { between, bars } = !wide ? { between: 24, bars: pad.height ? 64 + NOTE / 2 : 64 } : this.network.isLarge ? LARGE_SIDES : width < TIGHT ? TIGHT_SIDES : WIDE_SIDES;
+    const { between, bars } = !wide ? { between: 24, bars: pad.height ? 64 + NOTE / 2 : 64 } : width < TIGHT || this.network.isLarge ? TIGHT_SIDES : WIDE_SIDES;
     const ends = answer === null ? 0 : bars;
     const free = (wide ? width : height) - first - ends - (inner.length + (answer === null ? 0 : 1)) * between - (wide || pad.height ? 0 : PAD_CAPTION);
     [this.title] = TITLES;

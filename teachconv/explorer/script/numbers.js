@@ -118,6 +118,7 @@ const powers = (number, digits) => number.toExponential(digits).replace(/\.0+e/,
 export function brief(value) {
   if (typeof value === "bigint" || !Number.isFinite(value)) return full(value);
   const size = Math.abs(value);
+  if (size && size < 1e-4) return powers(value, 3);
   if (size < 1e4 || (size < 1e7 && Number.isInteger(value))) return full(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
   return size < 1e5 ? value.toFixed(0) : powers(value, 3);
 }
