@@ -706,3 +706,18 @@ def test_a_bias_with_memory_strides_is_added():
     x, w, bias = np.ones((1, 3, 3, 2), "f4"), np.ones((3, 3, 2, 3), "f4"), np.arange(6, dtype="f4")[::-2]
     for backend in (info.name for info in tc.backends() if info.available):
         assert tc.conv2d(x, w, bias=bias, backend=backend).tolist() == [[[[23, 21, 19]]]]
+
+
+@pytest.mark.skipif(bool(backends.why_not("cython")), reason=backends.why_not("cython") or "compiled")
+def test_what_rows_of_a_backend_share_is_computed_once(monkeypatch):
+    """The bound of winograd and winograd2, and the plain loops, which are cython's direct."""
+    from teachconv.backends import cython_backend
+
+    transforms, loops = [], []
+    bound, direct = bounds._winograd, cython_backend._run_direct
+    monkeypatch.setattr(bounds, "_winograd", lambda *a: transforms.append(a[-2]) or bound(*a))
+    monkeypatch.setitem(cython_backend._LOOPS, "direct", lambda *a: loops.append(a) or direct(*a))
+    monkeypatch.setattr("teachconv.verification.diffing._BRIEF", 0)
+    x, w = make_array((1, 12, 12, 16), "float32"), make_array((3, 3, 16, 32), "float32")
+    assert tc.diff(tc.conv2d, x, w, padding="SAME", backends=["cython"]).passed
+    assert (sorted(transforms), len(loops)) == (["winograd", "winograd4"], 1)
