@@ -665,13 +665,14 @@ def test_what_moves_a_norm_s_result_are_its_mean_and_its_deviation_too():
 
 def test_a_gelu_beside_its_approximation_is_found_where_that_hardly_differs():
     torch = pytest.importorskip("torch")
-    first, last = torch.nn.Conv2d(2, 4, 3), torch.nn.Conv2d(4, 2, 1)
+    torch.manual_seed(0)
+    first, last = torch.nn.Conv2d(2, 4, 3, bias=False), torch.nn.Conv2d(4, 2, 1)
     with torch.no_grad():
-        first.weight /= 2
+        first.weight /= 4
     one, other = (torch.nn.Sequential(first, torch.nn.GELU(way), last).eval() for way in ("none", "tanh"))
     x = torch.from_numpy(IMAGE.transpose(0, 3, 1, 2).copy())
     with torch.no_grad():
-        assert 1e-7 < (one(x) - other(x)).abs().max() < 5e-4
+        assert 1e-7 < (one(x) - other(x)).abs().max() < 1e-5
     report = tc.compare(one, other, x)
     assert (report.passed, report.first_parting.a, report.first_parting.code) == (False, "1", "function"), (
         str(report)

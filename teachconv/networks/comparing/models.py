@@ -149,9 +149,9 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison | QuantizedComparison:
     computes, within a proven error bound. Then the places are found where both models carry the same
     numbers, in whatever layout. What lies between two such places is a segment: however it is written, with
     batch normalisation or folded, it agrees if it ends in the same numbers, within what follows from the
-    roundings of its layers, which are known. Where a segment differs, the first model runs on with the second's numbers, so an early
-    mistake does not hide later ones. Finally, all arrays that the models return are judged, in nested tuples,
-    lists and dictionaries too.
+    roundings of its layers, which are known. Where a segment differs, the first model runs on with the
+    second's numbers, so an early mistake does not hide later ones. Finally, all arrays that the models return
+    are judged, in nested tuples, lists and dictionaries too.
 
     A quantized copy of a float model is not judged: its layers are ranked by what their quantization costs.
 
