@@ -366,7 +366,7 @@ def write_files(folder: Path, facts: dict[str, Any], measurements: Sequence[Meas
 
 def _ratios(measurements: Iterable[Measurement]) -> Iterator[in_short.Ratio]:
     """Yield the ratios of one thread to the best framework, which the file opens with."""
-    for m in measurements:
+    for m in sorted(measurements, key=lambda m: m.problem.dtype):  # as the tables have them
         p, ratio = m.problem, m.ratio(FRAMEWORKS)
         if m.threads == 1 and ratio is not None:
             yield in_short.Ratio(p.label, p.dtype, p.batch, p.layer.name, round(ratio, 2))

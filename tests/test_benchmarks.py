@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -126,6 +127,18 @@ def test_a_file_says_in_short_what_its_tables_hold(path, module):
     assert in_short.in_short(ratios) in page
     assert in_short.behind(ratios) in page
     assert in_short.processor_of(page)
+
+
+def test_ratios_are_in_the_order_of_the_tables(module):
+    """A run measures both dtypes of a layer and a batch before the next batch."""
+    problems = [
+        SimpleNamespace(label="forward", dtype=dtype, batch=batch, layer=SimpleNamespace(name="3x3"))
+        for batch in (1, 8)
+        for dtype in ("float32", "float64")
+    ]
+    run = [SimpleNamespace(problem=p, threads=1, ratio=lambda names: 1.0) for p in problems]
+    found = [(ratio.dtype, ratio.batch) for ratio in module("report")._ratios(run)]
+    assert found == [("float32", 1), ("float32", 8), ("float64", 1), ("float64", 8)]
 
 
 @pytest.mark.slow
