@@ -85,6 +85,34 @@ def test_a_sigmoid_may_be_a_half_and_a_function_of_at_most_a_half():
     assert definitions.judged("sigmoid", wrong, made, "float32").passed is False
 
 
+@pytest.mark.parametrize(
+    ("function", "x", "flushed", "wrong"),
+    [
+        ("silu (swish)", [-100.0], [-0.0], [-1e-34]),  # x / (1 + exp(-x)), of which the sum is infinite
+        ("softmax", [-90.0, 0.0], [0.0, 1.0], [1e-34, 1.0]),  # exp(-90) is no normal number of float32
+    ],
+)
+def test_a_result_that_is_no_normal_number_may_be_0(function, x, flushed, wrong):
+    made = definitions.smooth(np.float32(x), function=function)
+    results = [definitions.judged("", np.float32(each), made, "float32") for each in (flushed, wrong)]
+    assert [row.passed for row in results] == [True, False]
+
+
+def test_an_infinite_sum_may_be_the_largest_number():
+    """As TFLite's ADD returns it: log(exp(100) + 1) is a softplus that a converter wrote."""
+    x, most = np.float32([np.inf, 1]), float(np.finfo("float32").max)
+    made = definitions.pointwise(x, function="add", constant=np.float32(1))
+    results = [
+        definitions.judged("", np.float32([end, 2]), made, "float32") for end in (most, np.inf, -most, 1)
+    ]
+    assert [row.passed for row in results] == [True, True, False, False]
+
+
+def test_a_softmax_of_large_numbers_is_that_of_their_differences():
+    made = definitions.smooth(np.array([1e15, 1e15 + 1]), function="softmax")
+    assert np.allclose(made.value, [1 / (1 + np.e), np.e / (1 + np.e)], rtol=1e-15)
+
+
 def test_logarithms_of_sums_of_exponentials_are_those_of_the_definition():
     """log(e^0 + e^0 + e^0) is log 3; numbers near 1000 have exponentials that are too large."""
     for first in (0.0, 1000.0):
@@ -161,6 +189,39 @@ def test_two_convolutions_are_one_and_a_changed_tap_is_found():
     single.set_weights([merged])
     report = tc.compare(two, single, IMAGE)
     assert (report.passed, report.first_parting.b) == (False, "both")
+
+
+def test_a_batch_normalisation_that_hardly_changes_a_number_is_folded():
+    """Before training its factor is 0.999995: the folded result is near to what it takes, nearer to what it gives."""
+    keras.utils.set_random_seed(0)
+    convolution = keras.layers.Conv2D(4, 3)
+    norm = keras.layers.BatchNormalization(epsilon=1e-5)
+    model = keras.Sequential([keras.Input((8, 8, 2)), convolution, norm, keras.layers.ReLU()])
+    whole = keras.Sequential([keras.Input((8, 8, 2)), keras.layers.Conv2D(4, 3), keras.layers.ReLU()])
+    whole.layers[0].set_weights([w / np.float32(np.sqrt(1 + 1e-5)) for w in convolution.get_weights()])
+    x = np.random.default_rng(0).standard_normal((1, 8, 8, 2), dtype="float32")
+    for pair in ((model, whole), (whole, model)):
+        report = tc.compare(*pair, x)
+        assert report.passed, str(report)
+
+
+def test_a_bias_that_is_small_is_added_behind_a_product():
+    """The product alone is near to the result, too, but nearer to nothing."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    dense, last = torch.nn.Linear(16, 12), torch.nn.Linear(12, 5)
+    with torch.no_grad():
+        dense.bias *= 1e-4
+
+    class Product(torch.nn.Module):
+        def forward(self, x):
+            return torch.relu(torch.matmul(x, dense.weight.T) + dense.bias)
+
+    turned = [torch.nn.Unflatten(2, (3, 4)), torch.nn.Flatten(2)]  # what only moves numbers is near, too
+    one = torch.nn.Sequential(dense, torch.nn.ReLU(), *turned, last).eval()
+    other = torch.nn.Sequential(Product(), *turned, last).eval()
+    report = tc.compare(one, other, torch.randn(2, 6, 16))
+    assert report.passed, str(report)
 
 
 def test_weights_that_have_no_effect_are_said():

@@ -24,6 +24,7 @@ Arrange = Callable[[np.ndarray], np.ndarray]
 _MOST_AXES = 5  # of which all orders are tried
 _SOME = 64  # numbers are compared first
 _ALIKE = 1e-3  # how far their sums may be apart, relative to the sum of sizes
+_AS_NEAR = 8  # roundings, or times as far as the nearest: nobody can tell which is the same
 _UNKNOWN = (
     "no bound of that is known: of a layer there is no definition, or an input comes from what was not seen"
 )
@@ -66,22 +67,29 @@ class Anchors:
         sides = [list(_activations(each)) for each in (first, second)]
         sides[0] = [(n, array) for n, array in sides[0] if n not in done]
         marks = [np.array([_mark(array) for _, array in side]).reshape(-1, 3) for side in sides]
-        free = np.ones(len(sides[1]), bool)
+        ways = list[tuple[int, float, int, Arrange]]()
         for (a, one), mark in zip(sides[0], marks[0], strict=True):
-            near = free & (marks[1][:, 0] == mark[0])
+            near = marks[1][:, 0] == mark[0]
             near &= (np.abs(marks[1] - mark)[:, 1:] <= _ALIKE * mark[2] + np.finfo(float).tiny).all(1)
-            ways = []
-            for at in np.flatnonzero(near):
+            for at in np.flatnonzero(near).tolist():
                 b, other = sides[1][at]
                 if first.layers[a].op_type == LAYOUT == second.layers[b].op_type:
                     continue
                 arrange = arranged(one, other)
                 if arrange is not None:
-                    ways.append((farthest(one, arrange(other)), at, arrange))
-            if ways:
-                _, at, arrange = min(ways, key=lambda way: way[:2])
-                free[at] = False
+                    ways.append((a, farthest(one, arrange(other)), at, arrange))
+        # of a layer that changes little, such as batch normalisation before training, the end is nearest
+        nearest = [dict[int, float](), dict[int, float]()]
+        for a, far, at, _ in ways:
+            for known, n in zip(nearest, (a, at), strict=True):
+                known[n] = min(far, known.get(n, far))
+        taken = [set[int](), set[int]()]
+        for a, far, at, arrange in sorted(ways, key=lambda way: way[:3]):
+            least = min(nearest[0][a], nearest[1][at]) + _rounding(output_of(first, a))
+            if far <= _AS_NEAR * least and a not in taken[0] and at not in taken[1]:
                 self.found.append(Anchor(a, sides[1][at][0], arrange))
+                taken[0].add(a)
+                taken[1].add(at)
 
     @cached_property
     def spreads(self) -> tuple[Spread, Spread]:
@@ -187,8 +195,13 @@ def farthest(one: np.ndarray, other: np.ndarray) -> float:
 
 def half_of_the_digits(array: np.ndarray) -> float:
     """Return sqrt(u) times the largest number: rounding hardly costs as much where no bound is known."""
+    return _rounding(array, 0.5)
+
+
+def _rounding(array: np.ndarray, power: float = 1.0) -> float:
+    """Return a power of u times the largest number: at 1 what one rounding changes at most."""
     unit_roundoff = float_format(array.dtype).unit_roundoff if array.dtype.kind == "f" else 0.0
-    return unit_roundoff**0.5 * float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+    return unit_roundoff**power * float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
 
 
 def arranged(one: np.ndarray, other: np.ndarray) -> Arrange | None:

@@ -449,7 +449,7 @@ def _factor(a: Layer, b: Layer, inputs: list[np.ndarray]) -> str:
     if w.shape != v.shape or not w.any():
         return ""
     factor = float(np.vdot(w, v) / np.vdot(w, w))
-    one, other = (0.0 if weights["bias"] is None else weights["bias"] for weights in pair)
+    one, other = (0.0 if weights.get("bias") is None else weights["bias"] for weights in pair)
     shift = np.ravel(other - np.multiply(factor, one))
     if (
         abs(factor - 1) < _ALIKE
