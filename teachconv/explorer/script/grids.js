@@ -24,7 +24,7 @@ export const MARKS = {
 
 export const GAPLESS = 14; // pixels of a cell: smaller ones stand without a gap
 export const WRITTEN = 18; // smaller ones have no number
-const LEAST_TEXT = 7; // pixels of a number; one that must be smaller to fit has one digit behind the point or none, or is not written
+const LEAST_TEXT = 7; // pixels of a number; one that must be smaller to fit has one digit if it is a fraction, or is not written
 
 /** The cell that an event of the pointer is in. */
 const cellOf = (event) => event.target.closest?.("[role=gridcell]");
@@ -225,8 +225,7 @@ export class Grid {
     const within = size - 2 * Math.min(4, Math.max(2, 0.07 * size)) - 2.5; // the ring and the edge of explorer.css
     const sized = (width) => Math.min(size * (size < 28 ? 0.5 : 0.42), within / width);
     const fits = (text) => sized(emsOf(text)) >= LEAST_TEXT;
-    const fewer = (number) => String(Math.abs(number) < 1 ? Number(number.toPrecision(1)) : Math.round(number));
-    const texts = cells.map(({ text }) => (fits(text) || !text.includes(".") || !Number(text) ? text : fewer(Number(text))));
+    const texts = cells.map(({ text }) => (fits(text) || !Number(text) || Math.abs(Number(text)) > 1 ? text : String(Number(Number(text).toPrecision(1)))));
     const sorted = texts.filter((text) => text && fits(text)).map(emsOf).sort((a, b) => a - b);
     const usual = sorted[Math.floor(0.9 * sorted.length)] ?? 1; // a few longer numbers are smaller than the others
     this.box.style.setProperty("--text", `${sized(usual)}px`);
