@@ -175,6 +175,16 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["option
 FOR_DEVELOPERS = {"bench-plans", "cuda-compiler", "dev", "docs", "peers", "release", "test"}
 
 
+def test_the_front_page_alone_has_its_rules():
+    """They hold for the page with the doors; a heading "teachconv" stands on another page, too."""
+    assert [page.name for page in PAGES if 'class="doors"' in page.read_text(encoding="utf-8")] == [
+        "index.md"
+    ]
+    rules = (ROOT / "docs" / "_static" / "pages.css").read_text(encoding="utf-8")
+    assert rules.count(":has(.doors)") > 2
+    assert "#teachconv" not in rules
+
+
 def test_the_page_of_installation_lists_every_extra_for_users():
     text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     firsts = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)

@@ -354,7 +354,8 @@ class Truth:
 
     def bound(self, error: str, declared: bool = False) -> np.ndarray:
         """The bound of one kind of algorithm, cell by cell; ``declared`` as in `row`."""
-        word = "winograd" if error == "winograd2" else error  # one bound: `bounds.winograd2`
+        check_error(error, self.call)
+        word = "winograd" if error == "winograd2" else error  # one bound where both hold: `bounds.winograd2`
         if word not in self._bounds:
             self._bounds[word] = bound_of(self.call, word, self.abs_sum)
         bound = self._bounds[word]

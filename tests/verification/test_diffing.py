@@ -14,10 +14,11 @@ from teachconv import backends
 from teachconv.backends import numpy_backend
 from teachconv.core.kinds import FORWARD
 from teachconv.data.seeded import make_array
+from teachconv.running.nn_ops import call_of
 from teachconv.truth import bounds
 from teachconv.verification import contract
 from teachconv.verification.cases import find_cases
-from teachconv.verification.diffing import check_cases
+from teachconv.verification.diffing import WideTruth, check_cases
 
 
 def real(shape, name="x", dtype="float32"):
@@ -721,3 +722,12 @@ def test_what_rows_of_a_backend_share_is_computed_once(monkeypatch):
     x, w = make_array((1, 12, 12, 16), "float32"), make_array((3, 3, 16, 32), "float32")
     assert tc.diff(tc.conv2d, x, w, padding="SAME", backends=["cython"]).passed
     assert (sorted(transforms), len(loops)) == (["winograd", "winograd4"], 1)
+
+
+def test_a_bound_that_does_not_hold_is_not_that_of_another_name():
+    """`winograd2` is `winograd` where both hold; filters of 5 x 5 have several pieces."""
+    x, w = make_array((1, 8, 8, 2), "float32"), make_array((5, 5, 2, 3), "float32")
+    truth = WideTruth(call_of(tc.conv2d, (x, w), {})[0])
+    assert truth.bound("winograd").shape == truth.want.shape
+    with pytest.raises(ValueError, match="'winograd2' needs filters 3 x 3"):
+        truth.bound("winograd2")
