@@ -202,11 +202,12 @@ def smooth(x: np.ndarray, *, function: str, axis: int = -1, alpha: float | None 
     wide = inner * _wide(x)
     around = 1 + np.abs(wide)
     if function in SOFTMAX:
-        _, sizes, terms = reduced(x, function="logsumexp", axes=(axis,), keepdims=True)
-        apart = wide.max(axis, keepdims=True) - wide
-        value = -apart - np.log(np.exp(-apart).sum(axis, keepdims=True))
+        largest = wide.max(axis, keepdims=True)
+        apart = largest - wide  # of large numbers the logarithm of the sum would lose the digits
+        total, sizes, terms = reduced(-apart, function="logsumexp", axes=(axis,), keepdims=True)
+        value = -apart - total
         if function == "log_softmax":
-            return Defined(value, sizes + np.abs(wide), terms + 1)
+            return Defined(value, sizes + np.abs(largest) + np.abs(wide), terms + 1)
         return Defined(np.exp(value), np.exp(value) * (1 + apart) + _FLUSHED, terms)
     outer = np.where(wide < 0, below, outer)
     value, flushed = outer * SMOOTH[own](wide), _FLUSHED * np.abs(outer) * around

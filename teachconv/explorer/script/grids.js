@@ -225,7 +225,10 @@ export class Grid {
     const within = size - 2 * Math.min(4, Math.max(2, 0.07 * size)) - 2.5; // the ring and the edge of explorer.css
     const sized = (width) => Math.min(size * (size < 28 ? 0.5 : 0.42), within / width);
     const fits = (text) => sized(emsOf(text)) >= LEAST_TEXT;
-    const texts = cells.map(({ text }) => (fits(text) || !Number(text) || Math.abs(Number(text)) > 1 ? text : String(Number(Number(text).toPrecision(1)))));
+    const texts = cells.map(({ text }) => {
+      const number = Number(text);
+      return fits(text) || !number || Math.abs(number) > 1 ? text : String(Number(number.toPrecision(1)));
+    });
     const sorted = texts.filter((text) => text && fits(text)).map(emsOf).sort((a, b) => a - b);
     const usual = sorted[Math.floor(0.9 * sorted.length)] ?? 1; // a few longer numbers are smaller than the others
     this.box.style.setProperty("--text", `${sized(usual)}px`);

@@ -196,19 +196,18 @@ function mapTable(app, [k, row, col, channel]) {
   const { network, values } = app;
   const { rows, cols, channels } = network.columns[k];
   if (rows * cols === 1 || rows * cols > MOST_WRITTEN || network.isLarge) return null;
-  const texts = Array.from({ length: rows * cols }, (_, place) => short(values[k][place * channels + channel]));
-  const cells = texts.map((text, place) => {
+  const cells = Array.from({ length: rows * cols }, (_, place) => {
     const [r, q] = [Math.floor(place / cols), place % cols];
     const value = values[k][place * channels + channel];
     const share = Math.min(1, Math.abs(value) / (app.plane.scales[k] || 1));
-    return h("button", { type: "button", tabindex: "-1", class: r === row && q === col ? "here" : null, title: full(value), style: `--share:${(100 * share).toFixed(0)}%;--tint:var(--${value < 0 ? "below" : "above"})`, onclick: () => app.select([k, r, q, channel]) }, text);
+    return h("button", { type: "button", tabindex: "-1", class: r === row && q === col ? "here" : null, title: full(value), style: `--share:${(100 * share).toFixed(0)}%;--tint:var(--${value < 0 ? "below" : "above"})`, onclick: () => app.select([k, r, q, channel]) }, short(value));
   });
-  return h("figure", { class: "map" }, h("figcaption", {}, `this map; full colour at ±${brief(app.plane.scales[k])}`), writtenGrid(cols, texts, cells));
+  return h("figure", { class: "map" }, h("figcaption", {}, `this map; full colour at ±${brief(app.plane.scales[k])}`), writtenGrid(cols, cells));
 }
 
 /** Numbers as a table, each of which has the room that the widest needs. */
-function writtenGrid(cols, texts, cells) {
-  const least = Math.max(2.2, 0.75 * Math.max(...texts.map(emsOf)) + 0.3); // the letters are smaller, as in network.css
+function writtenGrid(cols, cells) {
+  const least = Math.max(2.2, 0.75 * Math.max(...cells.map(({ textContent }) => emsOf(textContent))) + 0.3); // the letters are smaller, as in network.css
   return h("div", { class: "written", style: `grid-template-columns:repeat(${cols},minmax(${least}em,3.2em))` }, cells);
 }
 
@@ -255,14 +254,13 @@ export function flipPanel(app, flip) {
 export function coverPanel(app) {
   const { grid, edges: [down, across], margins, win, whole } = app.data.cover;
   const most = Math.max(...margins.map(Math.abs), Math.abs(whole)) || 1;
-  const texts = margins.map((margin) => short(Number(margin.toPrecision(2))));
-  const cells = margins.map((margin, i) => h("span", { class: margin < 0 ? "flips" : null, title: full(margin), style: `--share:${((100 * Math.abs(margin)) / most).toFixed(0)}%;--tint:var(--${margin < 0 ? "below" : "above"})` }, texts[i]));
+  const cells = margins.map((margin) => h("span", { class: margin < 0 ? "flips" : null, title: full(margin), style: `--share:${((100 * Math.abs(margin)) / most).toFixed(0)}%;--tint:var(--${margin < 0 ? "below" : "above"})` }, short(Number(margin.toPrecision(2)))));
   const flips = margins.filter((margin) => margin < 0).length;
   return [
     closer(app),
     h("h2", {}, `What does ${win} need?`),
     h("p", {}, `${grid} × ${grid} squares of about ${down[1]} × ${across[1]} cells: each in turn was covered with the mean of the whole input, and the model ran again when this page was made. A number is what ${win} is then ahead of the best other class; without a cover it is ${brief(whole)}.`),
-    h("figure", { class: "map" }, writtenGrid(grid, texts, cells)),
+    h("figure", { class: "map" }, writtenGrid(grid, cells)),
     h("p", {}, flips ? `${plural(flips, "square")} below zero: there the answer changes.` : "No single square changes the answer."),
   ];
 }
