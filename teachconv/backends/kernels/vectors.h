@@ -13,7 +13,16 @@
 
    A vector of NEON has only 4 floats, so a load for every multiply-add or two would be the limit. Its
    multiply-adds can take a factor from one lane of a vector: the tile loads LANES numbers of each pixel at once
-   and multiplies by one after the other. 8 x 2 sums, 8 of the pixels and 2 of the filter are 26 of 32. */
+   and multiplies by one after the other. 8 x 2 sums, 8 of the pixels and 2 of the filter are 26 of 32.
+
+   Blocks, and the distances of prefetches, have as many bytes on AArch64 as on x86: no such processor was at hand
+   to try others. Blocks for the first-level cache have up to 24 KB; there are 64 KB (Neoverse N1, V1, V2) or 128 KB
+   (performance cores of Apple's M1). The 600 KB of row_gemm fit the second level, 12 MB that four of Apple's cores
+   share, or 1 to 2 MB of a Neoverse; not of one that was built with 512 KB or less. A line of Apple's caches has
+   128 bytes, so every second prefetch, of 64, asks for a line that is on its way: 2 of the 91 instructions of the
+   tile's loop. Loads of pairs come from the compilers, where two vectors of the filter are neighbours: in that
+   loop GCC makes one and Clang four, and with either it is simulated at the limit of the pipes, 2 to 4
+   multiply-adds a cycle (benchmarks/neon.py). */
 #define TILE_VECTORS 2
 
 #if ISA_LEVEL == 2
