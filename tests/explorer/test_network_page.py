@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from browser import needs_browser
+from browser import Page, needs_browser
 from explorer_pages import SAVED, address_of, wait_for
 
 import teachconv as tc
@@ -56,6 +56,47 @@ def test_a_seven_draws_itself_and_the_first_touch_clears_it(show, digit):
     assert page.run(ANSWER) == "1, >99.9 %"
     page.run(TOOL, "clear")
     wait_for(page, "return document.querySelector('header output').hidden")
+
+
+@pytest.fixture
+def framed(driver, digit, tmp_path):
+    """The page in a frame of another one, which has a style around it."""
+    digit.save(tmp_path / "network.html")
+
+    def opened(style, **options):
+        frame = '<iframe src="network.html" style="width: 1200px; height: 800px"></iframe>'
+        (tmp_path / "host.html").write_text(f'<!DOCTYPE html><div style="{style}">{frame}</div>')
+        page = Page(driver, tmp_path / "host.html", **options)
+        driver.switch_to.frame(0)
+        return page
+
+    yield opened
+    driver.switch_to.default_content()
+
+
+def test_a_frame_that_its_host_hides_is_drawn_as_it_is_shown(framed):
+    page = framed("display: none")
+    page.driver.switch_to.default_content()
+    page.run("document.querySelector('div').style.display = 'block'")
+    page.driver.switch_to.frame(0)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    wait_for(page, "return document.querySelector('.net > canvas').width > 600")
+    assert page.complaints() == []
+
+
+def test_a_seven_stands_there_until_it_is_seen_and_then_draws_itself(framed):
+    page = framed("padding-top: 3000px", motion=True)
+    assert page.run(ANSWER).startswith("7, ")
+    page.run(
+        """window.drawn = [];
+        const lines = document.querySelector('.surface g');
+        new MutationObserver(() => drawn.push(lines.firstChild.getAttribute('points').split(' ')))
+          .observe(lines, { attributes: true, childList: true, subtree: true });
+        document.querySelector('.surface').scrollIntoView();"""
+    )
+    wait_for(page, "return drawn.length > 3 && drawn.at(-1)[3] === '0.44,0.84'")  # its four corners
+    assert min(map(len, page.run("return drawn"))) < 4
+    assert page.run(ANSWER).startswith("7, ")
 
 
 def test_a_link_shows_the_drawing_and_the_question(show, digit):
