@@ -64,8 +64,9 @@ def framed(driver, digit, tmp_path):
     digit.save(tmp_path / "network.html")
 
     def opened(style, **options):
-        frame = '<iframe src="network.html" style="width: 1200px; height: 800px"></iframe>'
-        (tmp_path / "host.html").write_text(f'<!DOCTYPE html><div style="{style}">{frame}</div>')
+        viewport = "<meta name=viewport content='width=device-width'>"
+        frame = '<iframe src="network.html" style="width: 100%; height: 800px"></iframe>'
+        (tmp_path / "host.html").write_text(f'<!DOCTYPE html>{viewport}<div style="{style}">{frame}</div>')
         page = Page(driver, tmp_path / "host.html", **options)
         driver.switch_to.frame(0)
         return page
@@ -97,6 +98,37 @@ def test_a_seven_stands_there_until_it_is_seen_and_then_draws_itself(framed):
     wait_for(page, "return drawn.length > 3 && drawn.at(-1)[3] === '0.44,0.84'")  # its four corners
     assert min(map(len, page.run("return drawn"))) < 4
     assert page.run(ANSWER).startswith("7, ")
+
+
+def test_the_sheet_of_a_phone_stands_on_the_screen_in_a_frame_too(framed):
+    page = framed("", width=390, height=844)
+    page.run(TOOL, "why?")
+    bottom = page.run("return document.querySelector('.told').getBoundingClientRect().bottom")
+    assert bottom < 730  # bars of the browser and a title above the frame take the rest of the screen
+
+
+def test_the_titles_stand_over_the_lines_of_a_question(show, digit):
+    page = show(digit, width=390, height=844)
+    page.run(TOOL, "why?")
+    titles, ways = page.run(
+        """const all = [...document.querySelectorAll('.net > svg *')];
+        const title = all.filter((e) => /^(conv|pool)[12] /.test(e.textContent) && e.tagName === 'text');
+        return [title.map((e) => all.indexOf(e)), [...document.querySelectorAll('path.way')].map((e) => all.indexOf(e))];"""
+    )
+    assert len(titles) == 4
+    assert max(ways) < min(titles)
+
+
+def test_the_number_of_a_map_at_the_edge_of_a_phone_is_whole(framed):
+    page = framed("", width=390, height=844)
+    for column in (0, 15):
+        page.run("location.hash = arguments[0]", f"at=3,1,2,{column}")
+        wait_for(page, f"return document.querySelector('.map-name').textContent === 'map {column}'")
+        left, right, width = page.run(
+            """const [name, net] = ['.map-name', '.net'].map((e) => document.querySelector(e).getBoundingClientRect());
+            return [name.left - net.left, net.right - name.right, name.width];"""
+        )
+        assert min(left, right) >= 0 < width
 
 
 def test_a_link_shows_the_drawing_and_the_question(show, digit):

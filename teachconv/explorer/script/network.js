@@ -21,7 +21,7 @@ const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
 const SCROLL_BAR = 16; // pixels
 const LEAST_WIDTH = 240; // pixels of the maps; a frame that its host has not laid out yet, or hides, has none
 const PAPER = 680; // pixels of A4 and Letter with their margins
-const FRAMED = { wide: 770, narrow: 800 }; // pixels of a page in a frame, whose height follows the page
+const FRAMED = { wide: 770, narrow: 720 }; // pixels of a page in a frame, whose height follows the page
 
 /** The page of a network. */
 class NetworkApp {
