@@ -131,6 +131,16 @@ def test_the_number_of_a_map_at_the_edge_of_a_phone_is_whole(framed):
         assert min(left, right) >= 0 < width
 
 
+@pytest.mark.parametrize(
+    ("width", "way"), [(1440, "From left to right: your ink"), (390, "From top to bottom: your ink")]
+)
+def test_the_page_says_what_is_drawn_and_how_to_share_it(show, digit, width, way):
+    told = show(digit, width=width, height=844).run("return document.querySelector('.told').textContent")
+    assert way in told
+    assert "each cell of it one number" in told
+    assert told.endswith("a link to share.")
+
+
 def test_a_link_shows_the_drawing_and_the_question(show, digit):
     page = show(digit)
     wait_for(page, f"{ANSWER}.startsWith('7, ')")  # without motion at once
@@ -304,7 +314,7 @@ def test_a_change_is_tried_and_taken_back(show, digit):
     ask_for_a_change(page)
     text = page.all(".told p")[0].text
     assert text.startswith("No single cell does (1,024 changes tried). The nearest: row ")
-    assert page.run(BADGE) == re.search(r" to (\d+) leaves 7 ahead", text)[1]
+    assert page.run(BADGE) == re.search(r" to (\d+) of 16 leaves 7 ahead", text)[1]
     images = digits()["images"]
     counts = images[14, ..., 0].astype(int)
     page.run("location.hash = arguments[0]", address_of(counts / 16))
@@ -312,7 +322,7 @@ def test_a_change_is_tried_and_taken_back(show, digit):
     before = page.run(ANSWER)
     ask_for_a_change(page)
     found = re.fullmatch(
-        r"The least change: row (\d), column (\d) from (\d+) to (\d+), and it says (\d)\.",
+        r"The least change: row (\d), column (\d) from (\d+) to (\d+) of 16, and it says (\d)\.",
         page.all(".told p")[0].text,
     )
     row, col, was, to, says = map(int, found.groups())

@@ -125,7 +125,7 @@ function windows(app) {
 /** The lines of the question. */
 function ways(app) {
   const { plane, why, network, lit } = app;
-  const parts = [];
+  const [parts, names] = [[], []];
   const behind = new Set(); // cells that the lit line comes from; each line stands before those behind it
   for (const line of why.lines) if (line === lit || behind.has(String(line.to))) behind.add(String(line.from));
   for (const line of why.lines.toSorted((a, b) => a.share - b.share)) {
@@ -133,12 +133,12 @@ function ways(app) {
     if (!ends[0] || !ends[1]) continue;
     parts.push(wire(plane, ...ends, behind.has(String(line.from)) ? "way lit" : "way", Math.max(0.8, WIDEST * line.share)));
     parts.push(frame(plane.places[line.from[0]], [[line.from[1], line.from[2]]], line.from[3], "mark thin"));
-    if (line.to[0] === network.answer) parts.push(mapName(app, plane.places[line.from[0]], line.from));
+    if (line.to[0] === network.answer) names.push(mapName(app, plane.places[line.from[0]], line.from));
   }
   const end = plane.middle([network.answer, 0, 0, why.win]);
   const drawn = why.lines.filter((line) => line.to[0] === network.answer).reduce((sum, line) => sum + line.share, 0);
   if (end) parts.unshift(`<path class="stub" d="M${end}${plane.wide ? "h-24" : "v-16"}" stroke-width="${(WIDEST * (1 - drawn)).toFixed(1)}"/>`);
-  return parts;
+  return [...parts, ...names];
 }
 
 function wire(plane, from, to, name, width) {
