@@ -7,7 +7,7 @@ import { callDocument, poolGeometry } from "./call_document.js";
 import { resolve, translate } from "./calls.js";
 import { Refusal } from "./python.js";
 import { FRAMEWORKS } from "./rules.js";
-import { lens } from "./lens.js";
+import { lens, takeFiles } from "./lens.js";
 import { remedies } from "./overhang.js";
 import { ADDRESSED, writeAddress } from "./present.js";
 import { shownIn, showAgain } from "./shown.js";
@@ -35,9 +35,7 @@ class Playground {
     this.rest = h("details", { class: "rest" }, h("summary", {}, "framework, dilation, channels, groups, examples"), this.more, begin);
     this.fields = box("set", this.form, this.rest);
     root.replaceChildren(box("first", about), this.fields, box("refusal", this.problem, this.help), box("known", this.facts), this.stage);
-    root.addEventListener("dragover", (event) => event.preventDefault());
-    root.addEventListener("drop", (event) => this.dropped(event));
-    addEventListener("paste", (event) => this.pasted(event));
+    takeFiles(root, (dropped) => this.file("x", dropped));
     addEventListener("popstate", () => this.read());
     this.read();
   }
@@ -391,16 +389,6 @@ class Playground {
     } catch (error) {
       this.say(`${file.name}: ${error.message}`);
     }
-  }
-
-  dropped(event) {
-    event.preventDefault();
-    this.file("x", event.dataTransfer.files[0]);
-  }
-
-  /** A file that is pasted outside a text field becomes the input; it does not leave the page. */
-  pasted({ target, clipboardData: { files } }) {
-    if (!target.closest?.("input, textarea")) this.file("x", files[0]);
   }
 
   /** The whole input, for the lens: the same object until a number changes. */
