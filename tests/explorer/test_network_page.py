@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from browser import needs_browser
+from browser import Page, needs_browser
 from explorer_pages import SAVED, address_of, wait_for
 
 import teachconv as tc
@@ -56,6 +56,89 @@ def test_a_seven_draws_itself_and_the_first_touch_clears_it(show, digit):
     assert page.run(ANSWER) == "1, >99.9 %"
     page.run(TOOL, "clear")
     wait_for(page, "return document.querySelector('header output').hidden")
+
+
+@pytest.fixture
+def framed(driver, digit, tmp_path):
+    """The page in a frame of another one, which has a style around it."""
+    digit.save(tmp_path / "network.html")
+
+    def opened(style, **options):
+        viewport = "<meta name=viewport content='width=device-width'>"
+        frame = '<iframe src="network.html" style="width: 100%; height: 800px"></iframe>'
+        (tmp_path / "host.html").write_text(f'<!DOCTYPE html>{viewport}<div style="{style}">{frame}</div>')
+        page = Page(driver, tmp_path / "host.html", **options)
+        driver.switch_to.frame(0)
+        return page
+
+    yield opened
+    driver.switch_to.default_content()
+
+
+def test_a_frame_that_its_host_hides_is_drawn_as_it_is_shown(framed):
+    page = framed("display: none")
+    page.driver.switch_to.default_content()
+    page.run("document.querySelector('div').style.display = 'block'")
+    page.driver.switch_to.frame(0)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    wait_for(page, "return document.querySelector('.net > canvas').width > 600")
+    assert page.complaints() == []
+
+
+def test_a_seven_stands_there_until_it_is_seen_and_then_draws_itself(framed):
+    page = framed("padding-top: 3000px", motion=True)
+    assert page.run(ANSWER).startswith("7, ")
+    page.run(
+        """window.drawn = [];
+        const lines = document.querySelector('.surface g');
+        new MutationObserver(() => drawn.push(lines.firstChild.getAttribute('points').split(' ')))
+          .observe(lines, { attributes: true, childList: true, subtree: true });
+        document.querySelector('.surface').scrollIntoView();"""
+    )
+    wait_for(page, "return drawn.length > 3 && drawn.at(-1)[3] === '0.44,0.84'")  # its four corners
+    assert min(map(len, page.run("return drawn"))) < 4
+    assert page.run(ANSWER).startswith("7, ")
+
+
+def test_the_sheet_of_a_phone_stands_on_the_screen_in_a_frame_too(framed):
+    page = framed("", width=390, height=844)
+    page.run(TOOL, "why?")
+    bottom = page.run("return document.querySelector('.told').getBoundingClientRect().bottom")
+    assert bottom < 730  # bars of the browser and a title above the frame take the rest of the screen
+
+
+def test_the_titles_stand_over_the_lines_of_a_question(show, digit):
+    page = show(digit, width=390, height=844)
+    page.run(TOOL, "why?")
+    titles, ways = page.run(
+        """const all = [...document.querySelectorAll('.net > svg *')];
+        const title = all.filter((e) => /^(conv|pool)[12] /.test(e.textContent) && e.tagName === 'text');
+        return [title.map((e) => all.indexOf(e)), [...document.querySelectorAll('path.way')].map((e) => all.indexOf(e))];"""
+    )
+    assert len(titles) == 4
+    assert max(ways) < min(titles)
+
+
+def test_the_number_of_a_map_at_the_edge_of_a_phone_is_whole(framed):
+    page = framed("", width=390, height=844)
+    for column in (0, 15):
+        page.run("location.hash = arguments[0]", f"at=3,1,2,{column}")
+        wait_for(page, f"return document.querySelector('.map-name').textContent === 'map {column}'")
+        left, right, width = page.run(
+            """const [name, net] = ['.map-name', '.net'].map((e) => document.querySelector(e).getBoundingClientRect());
+            return [name.left - net.left, net.right - name.right, name.width];"""
+        )
+        assert min(left, right) >= 0 < width
+
+
+@pytest.mark.parametrize(
+    ("width", "way"), [(1440, "From left to right: your ink"), (390, "From top to bottom: your ink")]
+)
+def test_the_page_says_what_is_drawn_and_how_to_share_it(show, digit, width, way):
+    told = show(digit, width=width, height=844).run("return document.querySelector('.told').textContent")
+    assert way in told
+    assert "each cell of it one number" in told
+    assert told.endswith("a link to share.")
 
 
 def test_a_link_shows_the_drawing_and_the_question(show, digit):
@@ -231,7 +314,7 @@ def test_a_change_is_tried_and_taken_back(show, digit):
     ask_for_a_change(page)
     text = page.all(".told p")[0].text
     assert text.startswith("No single cell does (1,024 changes tried). The nearest: row ")
-    assert page.run(BADGE) == re.search(r" to (\d+) leaves 7 ahead", text)[1]
+    assert page.run(BADGE) == re.search(r" to (\d+) of 16 leaves 7 ahead", text)[1]
     images = digits()["images"]
     counts = images[14, ..., 0].astype(int)
     page.run("location.hash = arguments[0]", address_of(counts / 16))
@@ -239,7 +322,7 @@ def test_a_change_is_tried_and_taken_back(show, digit):
     before = page.run(ANSWER)
     ask_for_a_change(page)
     found = re.fullmatch(
-        r"The least change: row (\d), column (\d) from (\d+) to (\d+), and it says (\d)\.",
+        r"The least change: row (\d), column (\d) from (\d+) to (\d+) of 16, and it says (\d)\.",
         page.all(".told p")[0].text,
     )
     row, col, was, to, says = map(int, found.groups())

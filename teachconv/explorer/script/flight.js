@@ -9,6 +9,20 @@ const WAY = [0, 0.2, 0.65, 0.85]; // the share of the time at which a number is 
 /** Whether nothing may move. */
 export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+const SEEN = 0.5; // of an element, from where it begins to move
+
+/** Act once enough of an element is seen, unless the reader does something before, or nothing may move. */
+export function onceSeen(element, act) {
+  if (still()) return;
+  const view = new IntersectionObserver((entries) => {
+    if (entries.at(-1).intersectionRatio < SEEN) return;
+    view.disconnect();
+    act();
+  }, { threshold: SEEN });
+  view.observe(element);
+  for (const type of ["pointerdown", "keydown"]) addEventListener(type, () => view.disconnect(), { once: true, capture: true });
+}
+
 /**
  * The rectangle of a cell on the screen: on its grid, or on the thumbnail of its channel.
  * @returns {DOMRect | null}

@@ -5,6 +5,7 @@ import { MOST_WEIGHTS, weightFields } from "./weights.js";
 import { h, keepFocus } from "./elements.js";
 import { axisOf, gatherAll, scatterAll } from "./axis_tables.js";
 import { brief } from "./numbers.js";
+import { moveBy, placeUnder } from "./parts.js";
 import { range } from "./python.js";
 import { inside } from "./view.js";
 
@@ -65,13 +66,7 @@ class Lens {
     this.element = h("section", { class: "lens", "aria-label": "The whole image and its result" },
       ["source", "target"].map((name, i) => h("figure", {}, this.captions[i], this.picture(this[name], i))),
       h("p", { class: "notes" }, this.wipe, own, file, this.note, " ", this.said), this.filter);
-    if (app.host.shows) return; // the playground takes files itself, with or without a lens
-    app.root.addEventListener("dragover", (event) => event.preventDefault());
-    app.root.addEventListener("drop", (event) => {
-      event.preventDefault();
-      this.receive(event.dataTransfer.files[0]);
-    });
-    addEventListener("paste", ({ clipboardData }) => this.receive(clipboardData.files[0]));
+    if (!app.host.shows) takeFiles(app.root, (dropped) => this.receive(dropped)); // the playground takes them itself, with or without a lens
   }
 
   /** An image of the reader's takes the place of the one that is shown. */
@@ -86,26 +81,13 @@ class Lens {
 
   /** A canvas on which a place is chosen: by a click, by dragging the lens, or by the arrow keys. */
   picture(canvas, side) {
-    const place = ({ clientX, clientY }) => {
-      const { left, top, width, height } = canvas.getBoundingClientRect();
-      const shares = [(clientY - top) / height, (clientX - left) / width];
-      const sizes = this.sizes(side);
-      const at = shares.map((share, axis) => Math.max(0, Math.min(sizes[axis] - 1, Math.floor(share * sizes[axis]))));
-      return side ? this.app.amid(at) : at;
-    };
+    const place = (event) => (side ? this.app.amid(placeUnder(canvas, event, this.sizes(1))) : placeUnder(canvas, event, this.sizes(0)));
     return h("button", { type: "button", class: side ? "overview output" : "overview",
       "aria-label": `the whole ${side ? "result" : "image"}; the part shown is framed; drag it, or choose a place by a click or the arrow keys`,
       onpointerdown: (event) => event.currentTarget.setPointerCapture(event.pointerId),
       onpointermove: (event) => event.currentTarget.hasPointerCapture(event.pointerId) && this.drag(place(event)),
       onclick: (event) => event.detail && this.app.moveTo(place(event)), // not by the keyboard
-      onkeydown: (event) => {
-        const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-        if (!step) return;
-        event.preventDefault();
-        const sizes = this.sizes(0);
-        this.app.moveTo(this.app.amid([this.app.state.row, this.app.state.col])
-          .map((at, axis) => Math.max(0, Math.min(sizes[axis] - 1, at + step[axis] * Math.ceil(sizes[axis] / 40)))));
-      } }, canvas, this.parts[side]);
+      onkeydown: (event) => moveBy(this.app, event, this.sizes(0)) }, canvas, this.parts[side]);
   }
 
   /** The rows and columns of the image, or of its result. */
@@ -277,6 +259,16 @@ class Lens {
   take() {
     this.app.host.refilter(this.app, this.cells.flatMap((plane, p) => plane.map((cell, i) => [cell, this.weights[p][i]])));
   }
+}
+
+/** Files that are dropped on an element or pasted outside a text field; they do not leave the page. */
+export function takeFiles(root, receive) {
+  root.addEventListener("dragover", (event) => event.preventDefault());
+  root.addEventListener("drop", (event) => {
+    event.preventDefault();
+    receive(event.dataTransfer.files[0]);
+  });
+  addEventListener("paste", (/** @type {any} */ { target, clipboardData: { files } }) => target.closest?.("input, textarea") || receive(files[0]));
 }
 
 /**

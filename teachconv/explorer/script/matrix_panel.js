@@ -75,19 +75,14 @@ class Matrix {
   }
 }
 
+/** The taps of an axis that are not cut away: [index of the output, tap, index of the input]. */
+export const tapsOf = ({ gather }) => Object.entries(gather).flatMap(([out, taps]) => taps.filter(([, , outside]) => !outside).map(([tap, into]) => [Number(out), tap, into]));
+
 /** The stored entries of C for one plane of the filter, at row `out` and column `into`. */
 export function entries(view, third, o) {
-  const found = [];
-  for (const [m, rows] of Object.entries(view.rows.gather)) {
-    for (const [k, cols] of Object.entries(view.cols.gather)) {
-      for (const [tapRow, row, cutRow] of rows) {
-        for (const [tapCol, col, cutCol] of cols) {
-          if (cutRow || cutCol) continue;
-          const tap = [tapRow, tapCol, third, view.split("out", o)[1]];
-          found.push({ out: [Number(m), Number(k)], into: [row, col], tap, weight: view.number("filter", tap) });
-        }
-      }
-    }
-  }
-  return found;
+  const across = tapsOf(view.cols);
+  return tapsOf(view.rows).flatMap(([m, tapRow, row]) => across.map(([k, tapCol, col]) => {
+    const tap = [tapRow, tapCol, third, view.split("out", o)[1]];
+    return { out: [m, k], into: [row, col], tap, weight: view.number("filter", tap) };
+  }));
 }

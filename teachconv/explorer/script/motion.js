@@ -1,7 +1,7 @@
 // Motion: the window slides from cell to cell, and the products of each fly in tap by tap.
 
 import { full } from "./numbers.js";
-import { flyFactors, flySum, land, still } from "./flight.js";
+import { flyFactors, flySum, land, onceSeen } from "./flight.js";
 
 /** Milliseconds that a tap and a whole cell stay; without time for a tap, whole cells are shown. */
 export const SPEEDS = { slow: { tap: 900, cell: 1800 }, normal: { tap: 450, cell: 900 }, fast: { tap: 0, cell: 250 } };
@@ -149,18 +149,13 @@ export class Player {
 
   /** Begin to move once the page is in view, unless reduced motion is asked for; the reader's first act ends it. */
   open(root, stage) {
-    if (still()) return;
-    const view = new IntersectionObserver(([entry]) => {
-      if (!entry.isIntersecting) return;
-      view.disconnect();
+    onceSeen(stage, () => {
       if (this.stays) return;
       this.opening = true;
       this.rounds = Math.min(3, this.app.cells.length - 1);
       this.play(true);
-    }, { threshold: 0.5 });
-    view.observe(stage);
+    });
     const act = (event) => {
-      view.disconnect();
       if (this.opening && !event.target.closest?.(".play")) this.play(false);
       this.opening = false;
     };

@@ -7,7 +7,7 @@ import { marksOf, percent, pictureOfNetwork } from "./network_marks.js";
 import { aboutPage, cellPanel, coverPanel, flipPanel, flipText, hints, says, whyPanel } from "./network_panels.js";
 import { PAD_CAPTION, Plane, TIGHT } from "./network_plane.js";
 import { NetworkQuiz } from "./network_quiz.js";
-import { caption, drawItself, goTo } from "./network_story.js";
+import { caption, drawItself, goTo, openDrawn } from "./network_story.js";
 import { explained, explains, leastChange } from "./network_why.js";
 import { KEYS, pad } from "./pad.js";
 import { themeButton } from "./parts.js";
@@ -19,8 +19,9 @@ const NARROW = "(max-width: 960px)"; // of a page whose axes are swapped, as in 
 const PAD_SIDE = { wide: 208, tight: 160, narrow: 128 }; // pixels of the pad
 const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
 const SCROLL_BAR = 16; // pixels
+const LEAST_WIDTH = 240; // pixels of the maps; a frame that its host has not laid out yet, or hides, has none
 const PAPER = 680; // pixels of A4 and Letter with their margins
-const FRAMED = { wide: 770, narrow: 800 }; // pixels of a page in a frame, whose height follows the page
+const FRAMED = { wide: 770, narrow: 720 }; // pixels of a page in a frame, whose height follows the page
 
 /** The page of a network. */
 class NetworkApp {
@@ -52,8 +53,8 @@ class NetworkApp {
     this.build();
     this.layout();
     const isGiven = this.readAddress();
-    this.draw();
-    if (this.pad && !isGiven) drawItself(this);
+    if (this.pad && !isGiven) openDrawn(this);
+    this.draw(); // at once: a frame that is not in view has no next one
     const again = () => { this.layout(); this.draw(); };
     addEventListener("resize", again);
     new ResizeObserver(() => { if (this.width !== this.net.clientWidth && !this.net.style.zoom) again(); }).observe(this.net); // as a scroll bar comes
@@ -108,8 +109,8 @@ class NetworkApp {
 
   layout() {
     const wide = !matchMedia(NARROW).matches;
-    const width = this.net.clientWidth;
-    this.width = width;
+    this.width = this.net.clientWidth;
+    const width = Math.max(LEAST_WIDTH, this.width);
     const top = this.net.getBoundingClientRect().top + scrollY;
     const room = (parent === window ? innerHeight : FRAMED[wide ? "wide" : "narrow"]) - top;
     const height = wide ? Math.max(420, Math.min(760, room - 78)) : Math.max(440, room - 158);

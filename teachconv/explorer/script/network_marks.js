@@ -8,16 +8,17 @@ import { brief, short } from "./numbers.js";
 const STYLED = ["fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "font-size", "font-weight", "font-family", "paint-order", "fill-opacity"];
 const WIDEST = 44; // pixels of a line that is the whole positive pile
 const BEYOND = 6; // pixels that a title may reach beyond its column
+const NAME = 22; // pixels of half the number of a map, which is whole at the edges, too
 const ARC = 36; // pixels that an arc reaches beyond the maps
 const PERCENTS = ["percent among these ten:", "a scribble gets one, too"];
 
-/** The contents of the groups of an SVG: the titles of each column, then what is pointed at, asked or changed. */
+/** The contents of the groups of an SVG: what is pointed at, asked or changed, and over its lines the titles of each column and the answer. */
 export function marksOf(app) {
   const { plane, flip, network } = app;
   const parts = app.quiz.on && !(app.quiz.answered && app.cell) ? asked(app) : app.cell ? windows(app) : app.why ? ways(app) : app.covers ? covers(app) : [];
   if (flip?.cell) parts.push(ring(plane.middle(flip.cell), short(flip.to * plane.unit)));
-  for (const [k, place] of plane.places.entries()) if (place.bars || !place.titles) place.titles = network.isHidden(k) ? "" : titles(app, k, place).join("");
-  return [...plane.places.map((place) => place.titles), arcs(app).join(""), parts.join("")];
+  for (const [k, place] of plane.places.entries()) place.titles ??= network.isHidden(k) ? "" : titles(app, k, place).join("");
+  return [arcs(app).join(""), parts.join(""), ...plane.places.map((place) => place.titles), network.answer === null ? "" : classes(app).join("")];
 }
 
 /** Arcs beside the maps, from a column to one that it reaches past others, and around a closed block with such a way in it. */
@@ -49,7 +50,7 @@ function covers({ plane, data: { cover: { edges: [down, across], margins, whole 
 }
 
 function titles(app, k, place) {
-  const { plane, network, scores, isBlank } = app;
+  const { plane, network } = app;
   const { wide } = plane;
   const isRead = app.pad && !k;
   const [title, ...notes] = isRead ? [wide ? "what the network reads" : "the network reads", "ink in blocks of 4 × 4"] : plane.lines(k);
@@ -66,19 +67,25 @@ function titles(app, k, place) {
   const parts = wide
     ? [label(x, y, name), ...note.slice(0, 2).map((line, i) => label(x, y + 17 + 15 * i, cut(line), "faint"))]
     : [label(x, y, `${name} <tspan class="faint">${k ? cut(note.join(", "), false, room - plane.lineWidth(title, true)) : ""}</tspan>`)];
-  if (!place.bars) return parts;
+  if (place.bars && app.pad) parts.push(...(wide ? PERCENTS : [PERCENTS.join(" ")]).map((line, i) => label(wide ? place.at + place.width : 0, place.below + 15 * i, line, "faint", wide ? "end" : "start")));
+  return parts;
+}
+
+/** The classes of the answer, and where there is room their scores. */
+function classes({ plane, network, scores, isBlank }) {
+  const parts = [];
+  const place = plane.places[network.answer];
   const shares = plane.hasChances && !isBlank ? chances(scores) : null;
   const [best] = isBlank ? [null] : ranked(scores);
   for (const c of plane.classes(scores)) {
     const at = place.maps.get(c);
     const strong = c === best ? "best" : "";
-    if (!wide) parts.push(label(at.x + place.cell / 2, at.y + 14, c, strong, "middle"));
+    if (!plane.wide) parts.push(label(at.x + place.cell / 2, at.y + 14, c, strong, "middle"));
     else {
       const chance = shares ? ` <tspan class="faint">${asText(percent(shares[c]))}</tspan>` : "";
       parts.push(label(at.x + 2, at.y + place.cell / 2 + 5, c, strong), label(at.x + place.width, at.y + place.cell / 2 + 5, `${brief(Number(scores[c].toPrecision(3)))}${chance}`, strong, "end"));
     }
   }
-  if (app.pad) parts.push(...(wide ? PERCENTS : [PERCENTS.join(" ")]).map((line, i) => label(wide ? place.at + place.width : 0, place.below + 15 * i, line, "faint", wide ? "end" : "start")));
   return parts;
 }
 
@@ -118,7 +125,7 @@ function windows(app) {
 /** The lines of the question. */
 function ways(app) {
   const { plane, why, network, lit } = app;
-  const parts = [];
+  const [parts, names] = [[], []];
   const behind = new Set(); // cells that the lit line comes from; each line stands before those behind it
   for (const line of why.lines) if (line === lit || behind.has(String(line.to))) behind.add(String(line.from));
   for (const line of why.lines.toSorted((a, b) => a.share - b.share)) {
@@ -126,12 +133,12 @@ function ways(app) {
     if (!ends[0] || !ends[1]) continue;
     parts.push(wire(plane, ...ends, behind.has(String(line.from)) ? "way lit" : "way", Math.max(0.8, WIDEST * line.share)));
     parts.push(frame(plane.places[line.from[0]], [[line.from[1], line.from[2]]], line.from[3], "mark thin"));
-    if (line.to[0] === network.answer) parts.push(mapName(app, plane.places[line.from[0]], line.from));
+    if (line.to[0] === network.answer) names.push(mapName(app, plane.places[line.from[0]], line.from));
   }
   const end = plane.middle([network.answer, 0, 0, why.win]);
   const drawn = why.lines.filter((line) => line.to[0] === network.answer).reduce((sum, line) => sum + line.share, 0);
   if (end) parts.unshift(`<path class="stub" d="M${end}${plane.wide ? "h-24" : "v-16"}" stroke-width="${(WIDEST * (1 - drawn)).toFixed(1)}"/>`);
-  return parts;
+  return [...parts, ...names];
 }
 
 function wire(plane, from, to, name, width) {
@@ -153,10 +160,10 @@ const label = (x, y, words, name = "", anchor = "start") => `<text x="${x}" y="$
 const ring = ([x, y], words) => `<circle class="mark" cx="${x}" cy="${y}" r="16"/>${label(x, y + 5, words, "best", "middle")}`;
 
 /** The number of a cell's map: above it, or where the page is narrow on the edge that is farther from the cell. */
-function mapName({ network, plane: { wide } }, { maps, width, height, bars }, [k, row, , channel]) {
+function mapName({ network, plane: { wide, size } }, { maps, width, height, bars }, [k, row, , channel]) {
   const { rows, cols, channels } = network.columns[k];
   const at = !bars && rows * cols > 1 && channels > 1 && maps.get(channel);
-  return at ? label(at.x + width / 2, at.y + (wide ? -1 : row < rows / 2 ? height - 2 : 9), `map ${channel}`, "map-name", "middle") : "";
+  return at ? label(Math.min(Math.max(at.x + width / 2, NAME), size.width - NAME), at.y + (wide ? -1 : row < rows / 2 ? height - 2 : 9), `map ${channel}`, "map-name", "middle") : "";
 }
 
 /** The outline of cells of a map. */

@@ -8,6 +8,7 @@ import { readsOf, reachedBy, spanOf } from "./network_reach.js";
 import { brief, full, short } from "./numbers.js";
 import { mount } from "./main.js";
 import { copyButton } from "./parts.js";
+import { ADDRESSED } from "./present.js";
 import { tuple } from "./python.js";
 import { productFigure } from "./sum_panels.js";
 
@@ -269,7 +270,7 @@ export function coverPanel(app) {
 export function flipText({ network, plane: { unit } }, { cell, to, was, says, tries, ahead, flips, win, words }) {
   if (!cell) return words;
   const map = network.columns[0].channels > 1 ? `, map ${cell[3]}` : "";
-  const change = `row ${cell[1]}, column ${cell[2]}${map} from ${brief(was * unit)} to ${brief(to * unit)}`;
+  const change = `row ${cell[1]}, column ${cell[2]}${map} from ${brief(was * unit)} to ${brief(to * unit)}${unit > 1 ? ` of ${unit}` : ""}`;
   if (flips) return `The least change: ${change}, and it says ${says}.`;
   return `No single cell does (${tries.toLocaleString("en")} changes tried). The nearest: ${change} leaves ${win} ahead of ${says} by ${brief(Number(ahead.toPrecision(2)))}.`;
 }
@@ -277,12 +278,14 @@ export function flipText({ network, plane: { unit } }, { cell, to, was, says, tr
 /** What one reads first. */
 export const hints = (app) => [
   app.network.isLarge ? null : h("button", { type: "button", class: "shut begin-quiz", onclick: () => app.quiz.begin() }, "quiz"),
+  app.pad ? h("p", {}, `From ${app.plane.wide ? "left to right" : "top to bottom"}: your ink, what each layer makes of it, and a score for each digit; the highest is the answer. A square of colours is a map, and each cell of it one number. "How it works" explains the layers, "why?" and "change its mind" question the answer.`) : null,
   h("h2", {}, app.network.isLarge ? "Click any cell" : "Point at any cell"),
   h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. Blue: what it reads; green: what it reaches; dashed: padding. Rows, columns and maps are counted from 0."),
   app.network.isLarge ? null : h("p", {}, `Full colour: ${app.network.columns.flatMap(({ name }, k) => (k && k !== app.network.answer ? [`${name} ±${brief(Number(app.plane.scales[k].toPrecision(3)))}`] : [])).join(", ")}.`),
   app.network.blocks.length ? h("p", {}, "A column is a block of layers, and an arc a way past some of them. The panel of a cell opens its block. Cells on the ways to the answer have their sums.") : null,
   h("p", {}, `A click keeps the cell, Escape lets it go.${app.pad ? " In the pad, Delete clears the drawing." : ""}`),
   app.network.answer !== null && app.explains ? h("p", {}, `Click ${app.pad ? "a digit" : "an answer"} ${app.plane.wide ? "at the right" : "at the end"} to see why the answer is not that one.`) : null,
+  app.pad && ADDRESSED ? h("p", {}, "The address of this page holds your drawing and what you asked: a link to share.") : null,
 ];
 
 /** What is true of the whole page. */

@@ -253,7 +253,7 @@ export class Plane {
   }
 
   /**
-   * The pixels of a column: the edges of its maps, which `fill` fills, and where each cell of them begins. The browser copies them; images drawn larger
+   * The pixels of a column: the edges of its maps, which `fill` fills, and of the maps of each line where their cells begin. The browser copies them; images drawn larger
    * would be worked out as it shows the page.
    */
   framed({ maps, width, height }, { rows, cols }, ratio) {
@@ -268,30 +268,33 @@ export class Plane {
       const [start, end] = [pixel(x - 1) - left, pixel(x + width + 1) - left];
       for (let row = pixel(y - 1) - top; row < pixel(y + height + 1) - top; row++) pixels.fill(line, row * image.width + start, row * image.width + end);
     }
-    return Object.assign(image, { left, top, pixels, cells: places.map(({ x, y }) => [edges(x, width, cols, left), edges(y, height, rows, top)]) });
+    const lines = [...Map.groupBy(maps, ([, { y }]) => y)].map(([y, line]) => ({ ys: edges(y, height, rows, top), line: line.map(([channel, { x }]) => ({ channel, xs: edges(x, width, cols, left) })) }));
+    return Object.assign(image, { left, top, pixels, lines });
   }
 
   /** Fill the cells whose colour has changed; whether there are any. */
   fill(k, numbers) {
     const { rows, cols, channels } = this.network.columns[k];
-    const { maps, image: { width, pixels, cells } } = this.places[k];
+    const { width, pixels, lines } = this.places[k].image;
     const colours = this.tints[Math.min(k, 1)];
     const steps = LEVEL / (this.scales[k] || 1);
     let isNew = false;
-    for (const [n, channel] of [...maps.keys()].entries()) {
-      const [xs, ys] = cells[n];
-      for (let row = 0, i = channel; row < rows; row++) {
-        const line = ys[row] * width; // the others of the row are copies of it
+    for (const { ys, line } of lines) {
+      for (let row = 0; row < rows; row++) {
+        const start = ys[row] * width; // of the first row of pixels, which the others copy
         let differs = false;
-        for (let col = 0; col < cols; col++, i += channels) {
-          const colour = colours[(numbers[i] < 0 ? LEVEL + 1 : 0) + Math.min(LEVEL, Math.round(Math.abs(numbers[i]) * steps))];
-          if (pixels[line + xs[col]] === colour) continue;
-          pixels.fill(colour, line + xs[col], line + xs[col + 1]);
-          differs = true;
+        for (const { channel, xs } of line) {
+          for (let col = 0; col < cols; col++) {
+            const number = numbers[(row * cols + col) * channels + channel];
+            const colour = colours[(number < 0 ? LEVEL + 1 : 0) + Math.min(LEVEL, Math.round(Math.abs(number) * steps))];
+            if (pixels[start + xs[col]] === colour) continue;
+            pixels.fill(colour, start + xs[col], start + xs[col + 1]);
+            differs = true;
+          }
         }
         if (!differs) continue;
         isNew = true;
-        for (let y = ys[row] + 1; y < ys[row + 1]; y++) pixels.copyWithin(y * width + xs[0], line + xs[0], line + xs[cols]);
+        for (let y = ys[row] + 1; y < ys[row + 1]; y++) pixels.copyWithin(y * width, start, start + width);
       }
     }
     return isNew;

@@ -1,7 +1,7 @@
 // What the page on which one draws draws itself, and its story: nine steps from the ink to the answer, each of which points at something.
 
 import { h } from "./elements.js";
-import { still } from "./flight.js";
+import { onceSeen, still } from "./flight.js";
 import { ranked } from "./network_numbers.js";
 import { range } from "./python.js";
 
@@ -27,6 +27,12 @@ const STORY = [
   ["The answer is the largest of ten sums of 64 products. Softmax makes shares of them.", (app) => [5, 0, 0, ranked(app.scores)[0]]],
   ["Why this digit and not the next? The difference of two sums has products for and against, and ways back to the ink.", null],
 ];
+
+/** The page has drawn a digit, and draws it anew, line by line, once the pad is seen. */
+export function openDrawn(app) {
+  app.pad.draw([SEVEN]);
+  onceSeen(app.padHolder, () => drawItself(app));
+}
 
 /** The page draws a digit itself, until the reader does. */
 export function drawItself(app) {

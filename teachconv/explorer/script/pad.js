@@ -35,8 +35,8 @@ export function inkOf(strokes) {
   const [least, most] = RADII;
   const near = squares.filter((square) => square < most ** 2).sort();
   const reach = Math.max(near[INK - 1] ?? most ** 2, least ** 2);
-  for (const [at, square] of squares.entries()) {
-    if (square <= reach) counts[Math.floor(at / BITMAP / BLOCK) * READ + Math.floor((at % BITMAP) / BLOCK)] += 1;
+  for (let at = 0; at < squares.length; at++) {
+    if (squares[at] <= reach) counts[Math.floor(at / BITMAP / BLOCK) * READ + Math.floor((at % BITMAP) / BLOCK)] += 1;
   }
   return counts;
 }
@@ -206,7 +206,10 @@ class Pad {
     this.frame = 0;
     const lines = this.strokes.map((stroke) => [...stroke, ...stroke.slice(-1)].join(" ")); // a dot, too, is a line
     while (this.lines.children.length > lines.length) this.lines.lastChild.remove();
-    for (const [i, points] of lines.entries()) (this.lines.children[i] ?? this.lines.appendChild(svg("polyline"))).setAttribute("points", points);
+    for (const [i, points] of lines.entries()) {
+      const line = this.lines.children[i] ?? this.lines.appendChild(svg("polyline"));
+      if (line.getAttribute("points") !== points) line.setAttribute("points", points); // the same would be laid out anew
+    }
     if (this.spot.getAttribute("visibility") === "hidden") return;
     const looks = { cx: this.at[0], cy: this.at[1], fill: this.pen === "keys" ? "var(--mark)" : "none" };
     for (const [name, value] of Object.entries(looks)) this.spot.setAttribute(name, String(value));

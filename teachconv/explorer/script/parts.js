@@ -27,23 +27,28 @@ export function overview(app) {
   const why = doc.quantized ? "Of a quantized call there is no lens: the page holds only the part in the frame." : app.data.beside ? "Beside another result there is no lens: the page holds only the part in the frame."
     : "The lens needs one whole image that takes at most 2 MB of the page, or the budget of tc.explore: this page holds only the part in the frame.";
   const spot = h("span", { class: "spot" });
-  const move = (places) => app.moveTo(places.map((place, axis) => Math.max(0, Math.min(sizes[axis] - 1, place))));
-  const place = () => app.amid([app.state.row, app.state.col]);
-  const element = h("button", { type: "button", class: "overview", "aria-label": `${words}; choose a place by a click or the arrow keys`, onclick: (event) => {
-    if (!event.detail) return; // by the keyboard
-    const { left, top, width, height } = picture.getBoundingClientRect();
-    const shares = [(event.clientY - top) / height, (event.clientX - left) / width];
-    move(shares.map((share, axis) => Math.floor(share * sizes[axis])));
-  }, onkeydown: (event) => {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    move(place().map((at, axis) => at + step[axis] * Math.ceil(sizes[axis] / 40)));
-  } }, picture, frame, spot);
+  const element = h("button", { type: "button", class: "overview", "aria-label": `${words}; choose a place by a click or the arrow keys`, onclick: (event) => event.detail && app.moveTo(placeUnder(picture, event, sizes)), // not by the keyboard
+    onkeydown: (event) => moveBy(app, event, sizes) }, picture, frame, spot);
   const show = () => {
-    for (const [axis, at] of place().entries()) spot.style[axis ? "left" : "top"] = `${(100 * (at + 0.5)) / sizes[axis]}%`;
+    for (const [axis, at] of app.amid([app.state.row, app.state.col]).entries()) spot.style[axis ? "left" : "top"] = `${(100 * (at + 0.5)) / sizes[axis]}%`;
   };
   return { element, show, why };
+}
+
+const within = (place, sizes) => place.map((at, axis) => Math.max(0, Math.min(sizes[axis] - 1, at)));
+
+/** The place of a pointer on a picture of so many rows and columns. */
+export function placeUnder(picture, { clientX, clientY }, sizes) {
+  const { left, top, width, height } = picture.getBoundingClientRect();
+  return within([Math.floor(((clientY - top) / height) * sizes[0]), Math.floor(((clientX - left) / width) * sizes[1])], sizes);
+}
+
+/** Move the place in an image by an arrow key. */
+export function moveBy(app, event, sizes) {
+  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  app.moveTo(within(app.amid([app.state.row, app.state.col]).map((at, axis) => at + step[axis] * Math.ceil(sizes[axis] / 40)), sizes));
 }
 
 /** What a page is about, for a reader who got only this page. */

@@ -7,7 +7,7 @@ import { callDocument, poolGeometry } from "./call_document.js";
 import { resolve, translate } from "./calls.js";
 import { Refusal } from "./python.js";
 import { FRAMEWORKS } from "./rules.js";
-import { lens } from "./lens.js";
+import { lens, takeFiles } from "./lens.js";
 import { remedies } from "./overhang.js";
 import { ADDRESSED, writeAddress } from "./present.js";
 import { shownIn, showAgain } from "./shown.js";
@@ -35,9 +35,7 @@ class Playground {
     this.rest = h("details", { class: "rest" }, h("summary", {}, "framework, dilation, channels, groups, examples"), this.more, begin);
     this.fields = box("set", this.form, this.rest);
     root.replaceChildren(box("first", about), this.fields, box("refusal", this.problem, this.help), box("known", this.facts), this.stage);
-    root.addEventListener("dragover", (event) => event.preventDefault());
-    root.addEventListener("drop", (event) => this.dropped(event));
-    addEventListener("paste", (event) => this.pasted(event));
+    takeFiles(root, (dropped) => this.file("x", dropped));
     addEventListener("popstate", () => this.read());
     this.read();
   }
@@ -45,22 +43,23 @@ class Playground {
   /** Read the state from the address, and draw it. */
   read() {
     const { state, problems } = fromAddress(location.hash);
+    this.take(state);
+    if (problems.length) this.say(problems.join("; "));
+  }
+
+  /** Draw another state. */
+  take(state) {
     this.state = state;
     this.wrong = {}; // what was typed into fields that cannot take it, and why: {text, why} by name
     this.arrays();
     this.buildForm();
     this.draw();
-    if (problems.length) this.say(problems.join("; "));
   }
 
   /** Show an example, in the framework that the reader chose. */
   begin(address) {
     if (ADDRESSED) writeAddress(address, true);
-    this.state = { ...fromAddress(address).state, as: this.state.as };
-    this.wrong = {};
-    this.arrays();
-    this.buildForm();
-    this.draw();
+    this.take({ ...fromAddress(address).state, as: this.state.as });
   }
 
   /** Make the numbers of both arrays from the state. */
@@ -335,7 +334,7 @@ class Playground {
       Object.keys(PRESETS[side]).map((name) => h("option", { selected: name === this.state[side] }, name)));
     const area = h("textarea", { rows: 8, spellcheck: "false", "aria-label": `${title} as comma-separated values` });
     area.value = toCsv(numbers, shape, side === "w");
-    const use = h("button", { type: "button", onclick: () => this.take(side, () => fromCsv(area.value)) }, "use these numbers");
+    const use = h("button", { type: "button", onclick: () => this.use(side, () => fromCsv(area.value)) }, "use these numbers");
     const copy = copyButton(() => area.value, `copy the numbers of the ${title}`);
     const file = h("input", { type: "file", accept: ".npy,.csv,.txt,image/*", "aria-label": `a file for the ${title}`, onchange: () => this.file(side, file.files[0]) });
     const save = h("button", { type: "button", onclick: () => download(`${title}.npy`, toNpy(numbers, shape)) }, "save .npy");
@@ -345,16 +344,17 @@ class Playground {
   }
 
   /** Use an array that was typed, pasted or dropped; the input or the filter takes its size. */
-  take(side, read) {
+  use(side, read) {
     try {
       const { sizes: [rows, cols, planes], at, depth, note = "" } = read();
       const { state } = this;
+      const numbers = Array.from({ length: rows * cols * planes }, (_, i) => at(Math.floor(i / planes / cols), Math.floor(i / planes) % cols, i % planes));
       if (side === "x") {
         state.n = [rows, cols];
         if (planes !== state.c[0]) state.w = Array.isArray(state.w) ? defaultState().w : state.w;
         state.c = [planes];
         if (planes % state.g[0]) state.g = [1];
-        state.x = Array.from({ length: rows * cols * planes }, (_, i) => at(Math.floor(i / planes / cols), Math.floor(i / planes) % cols, i % planes));
+        state.x = numbers;
       } else {
         const [, , wanted, outs] = canonicalShapes(state).filter;
         const one = depth ?? (planes % wanted === 0 ? wanted : planes);
@@ -365,7 +365,7 @@ class Playground {
           Object.assign(state, { g: [1] }, transposed ? { o: [one], c: [planes / one] } : { c: [one], o: [planes / one] });
           if (state.c[0] !== before && Array.isArray(state.x)) state.x = defaultState().x; // of another number of channels
         }
-        state.w = Array.from({ length: rows * cols * planes }, (_, i) => at(Math.floor(i / planes / cols), Math.floor(i / planes) % cols, i % planes));
+        state.w = numbers;
       }
       Object.assign(state, { at: null, size: null });
       this.arrays();
@@ -385,20 +385,10 @@ class Playground {
       const array = file.name.endsWith(".npy") ? fromNpy(await file.arrayBuffer())
         : file.type.startsWith("image/") ? await fromImage(file)
         : fromCsv(await file.text());
-      this.take(side, () => array);
+      this.use(side, () => array);
     } catch (error) {
       this.say(`${file.name}: ${error.message}`);
     }
-  }
-
-  dropped(event) {
-    event.preventDefault();
-    this.file("x", event.dataTransfer.files[0]);
-  }
-
-  /** A file that is pasted outside a text field becomes the input; it does not leave the page. */
-  pasted({ target, clipboardData: { files } }) {
-    if (!target.closest?.("input, textarea")) this.file("x", files[0]);
   }
 
   /** The whole input, for the lens: the same object until a number changes. */

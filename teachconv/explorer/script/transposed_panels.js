@@ -3,7 +3,7 @@
 import { ExactSum, full, parse, same } from "./numbers.js";
 import { h, plural } from "./elements.js";
 import { index, inside } from "./view.js";
-import { entries, matrices } from "./matrix_panel.js";
+import { entries, matrices, tapsOf } from "./matrix_panel.js";
 
 export const WORK = 60_000; // the most products that a panel sums
 
@@ -34,14 +34,9 @@ const WAYS = {
   scatter(view, { n, c }) {
     const sums = new Sums(view, c);
     for (const [o, third] of view.outsOf(c)) {
-      for (const [m, rows] of Object.entries(view.rows.gather)) {
-        for (const [k, cols] of Object.entries(view.cols.gather)) {
-          const x = view.number("out", [n, Number(m), Number(k), o]);
-          for (const [tapRow, row, cutRow] of rows) {
-            for (const [tapCol, col, cutCol] of cols) {
-              if (!cutRow && !cutCol) sums.add(row, col, x, view.number("filter", [tapRow, tapCol, third, view.split("out", o)[1]]));
-            }
-          }
+      for (const [m, tapRow, row] of tapsOf(view.rows)) {
+        for (const [k, tapCol, col] of tapsOf(view.cols)) {
+          sums.add(row, col, view.number("out", [n, m, k, o]), view.number("filter", [tapRow, tapCol, third, view.split("out", o)[1]]));
         }
       }
     }
@@ -97,16 +92,8 @@ const WAYS = {
 
 /** The forward op's response to a plane of zeros with a 1 at (row, col): [out_row, out_col, response]. */
 function response(view, row, col, third, o) {
-  const found = [];
-  for (const [m, rows] of Object.entries(view.rows.gather)) {
-    const r = rows.find(([, index]) => index === row);
-    if (!r) continue;
-    for (const [k, cols] of Object.entries(view.cols.gather)) {
-      const q = cols.find(([, index]) => index === col);
-      if (q) found.push([Number(m), Number(k), view.number("filter", [r[0], q[0], third, view.split("out", o)[1]])]);
-    }
-  }
-  return found;
+  const [down, across] = [[view.rows, row], [view.cols, col]].map(([axis, at]) => tapsOf(axis).filter(([, , into]) => into === at));
+  return down.flatMap(([m, r]) => across.map(([k, q]) => [m, k, view.number("filter", [r, q, third, view.split("out", o)[1]])]));
 }
 
 /** The number of products in the planes of one panel. */
