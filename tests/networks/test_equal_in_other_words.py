@@ -143,8 +143,8 @@ def test_arrays_are_recognised_in_other_layouts_only_if_they_hold_the_same_numbe
         x[:, :, None],
         x.transpose(0, 3, 1, 2).reshape(1, 4, 6),
     ):
-        assert np.array_equal(arranged(x, other)(other), x)
-        assert np.array_equal(arranged(other, x)(x), other)
+        assert np.array_equal(arranged(x, other)[0](other), x)
+        assert np.array_equal(arranged(other, x)[0](x), other)
     assert arranged(x, x[:, ::-1]) is None
 
 

@@ -21,10 +21,11 @@ from .judging import relayout
 from .spreading import Errors, Spread, chosen, closure, output_of
 
 Arrange = Callable[[np.ndarray], np.ndarray]
+Made = tuple[np.ndarray, Sequence[int]]  # an array, and the layers that it may come from
 _MOST_AXES = 5  # of which all orders are tried
 _SOME = 64  # numbers are compared first
 _ALIKE = 1e-3  # how far their sums may be apart, relative to the sum of sizes
-_AS_NEAR = 8  # roundings, or times as far as the nearest: nobody can tell which is the same
+AS_NEAR = 8  # roundings, or times as far as the nearest: nobody can tell which is the same
 _UNKNOWN = (
     "no bound of that is known: of a layer there is no definition, or an input comes from what was not seen"
 )
@@ -54,42 +55,11 @@ class Anchors:
     Args:
         first: the first network.
         second: the second one.
-        forced: pairs of layers at which the first network was given the second's numbers.
+        found: the anchors, those of the inputs first.
     """
 
-    def __init__(self, first: Network, second: Network, forced: Sequence[tuple[int, int]] = ()) -> None:
-        self.networks = first, second
-        self.found: list[Anchor] = [Anchor(INPUT, INPUT, _beside(first, second))]
-        for a, b in forced:
-            arrange = arranged(output_of(first, a), output_of(second, b))
-            self.found += [Anchor(a, b, arrange)] if arrange else []
-        done = {anchor.a for anchor in self.found}
-        sides = [list(_activations(each)) for each in (first, second)]
-        sides[0] = [(n, array) for n, array in sides[0] if n not in done]
-        marks = [np.array([_mark(array) for _, array in side]).reshape(-1, 3) for side in sides]
-        ways = list[tuple[int, float, int, Arrange]]()
-        for (a, one), mark in zip(sides[0], marks[0], strict=True):
-            near = marks[1][:, 0] == mark[0]
-            near &= (np.abs(marks[1] - mark)[:, 1:] <= _ALIKE * mark[2] + np.finfo(float).tiny).all(1)
-            for at in np.flatnonzero(near).tolist():
-                b, other = sides[1][at]
-                if first.layers[a].op_type == LAYOUT == second.layers[b].op_type:
-                    continue
-                arrange = arranged(one, other)
-                if arrange is not None:
-                    ways.append((a, farthest(one, arrange(other)), at, arrange))
-        # of a layer that changes little, such as batch normalisation before training, the end is nearest
-        nearest = [dict[int, float](), dict[int, float]()]
-        for a, far, at, _ in ways:
-            for known, n in zip(nearest, (a, at), strict=True):
-                known[n] = min(far, known.get(n, far))
-        taken = [set[int](), set[int]()]
-        for a, far, at, arrange in sorted(ways, key=lambda way: way[:3]):
-            least = min(nearest[0][a], nearest[1][at]) + _rounding(output_of(first, a))
-            if far <= _AS_NEAR * least and a not in taken[0] and at not in taken[1]:
-                self.found.append(Anchor(a, sides[1][at][0], arrange))
-                taken[0].add(a)
-                taken[1].add(at)
+    def __init__(self, first: Network, second: Network, found: list[Anchor]) -> None:
+        self.networks, self.found = (first, second), found
 
     @cached_property
     def spreads(self) -> tuple[Spread, Spread]:
@@ -107,13 +77,28 @@ class Anchors:
 
     def judged(self, anchor: Anchor) -> Verdict:
         """Judge the segment that ends at an anchor."""
-        a, b, arrange = anchor
-        one, other = output_of(self.networks[0], a), output_of(self.networks[1], b)
+        ends = zip(self.spreads, anchor[:2], strict=True)
+        return judged(*self.pair(anchor), *self._laid_out([s.behind(n) for s, n in ends], anchor.arrange))
+
+    def pair(self, place: Anchor) -> tuple[np.ndarray, np.ndarray]:
+        """Return the results of both models at a place, the second's as the first's."""
+        return output_of(self.networks[0], place.a), place.arrange(output_of(self.networks[1], place.b))
+
+    def arrived(self, ours: Made, theirs: Made, arrange: Arrange) -> Verdict:
+        """Judge arrays that come from layers, an anchor's too."""
+        return judged(ours[0], arrange(theirs[0]), *self.errors(ours, theirs, arrange))
+
+    def errors(self, ours: Made, theirs: Made, arrange: Arrange) -> list[Errors]:
+        """Return the errors of arrays that come from layers, laid out as the first."""
+        made = zip(self.spreads, (ours, theirs), strict=True)
+        return self._laid_out([spread.arriving(*array) for spread, array in made], arrange)
+
+    def _laid_out(self, errors: Sequence[Errors], arrange: Arrange) -> list[Errors]:
+        """Return the errors of both models' arrays, laid out as the first's."""
+        one, other = errors
         if self.networks[1].framework == "arrays":  # what wrote them adds the same products, in some order
-            error = self.spreads[0].behind(a)
-            return judged(one, arrange(other), error, error)
-        errors = [spread.behind(number) for spread, number in zip(self.spreads, (a, b), strict=True)]
-        return judged(one, arrange(other), errors[0], None if errors[1] is None else arrange(errors[1]))
+            return [one, one]
+        return [one, None if other is None else arrange(other)]
 
     def known(self, side: int) -> dict[int, int]:
         """Return the anchors of one side, and of each the other side's."""
@@ -159,6 +144,48 @@ class Anchors:
         return [number for number in closure(network, ends, known) if number not in within]
 
 
+def anchored(first: Network, second: Network, forced: Sequence[tuple[int, int]] = ()) -> Anchors:
+    """Return the anchors of two networks: of results that are equal up to half of the digits, the nearest.
+
+    Args:
+        first: the first network.
+        second: the second one.
+        forced: pairs of layers at which the first network was given the second's numbers.
+    """
+    anchors = [Anchor(INPUT, INPUT, _beside(first, second))]
+    for a, b in forced:
+        way = arranged(output_of(first, a), output_of(second, b))
+        anchors += [Anchor(a, b, way[0])] if way else []
+    done = {anchor.a for anchor in anchors}
+    sides = [list(_activations(each)) for each in (first, second)]
+    sides[0] = [(n, array) for n, array in sides[0] if n not in done]
+    marks = [np.array([_mark(array) for _, array in side]).reshape(-1, 3) for side in sides]
+    ways = list[tuple[int, float, int, Arrange]]()
+    for (a, one), mark in zip(sides[0], marks[0], strict=True):
+        near = marks[1][:, 0] == mark[0]
+        near &= (np.abs(marks[1] - mark)[:, 1:] <= _ALIKE * mark[2] + np.finfo(float).tiny).all(1)
+        for at in np.flatnonzero(near).tolist():
+            b, other = sides[1][at]
+            if first.layers[a].op_type == LAYOUT == second.layers[b].op_type:
+                continue
+            way = arranged(one, other)
+            if way is not None:
+                ways.append((a, way[1], at, way[0]))
+    # of a layer that changes little, such as batch normalisation before training, the end is nearest
+    nearest = [dict[int, float](), dict[int, float]()]
+    for a, far, at, _ in ways:
+        for known, n in zip(nearest, (a, at), strict=True):
+            known[n] = min(far, known.get(n, far))
+    taken = [set[int](), set[int]()]
+    for a, far, at, arrange in sorted(ways, key=lambda way: way[:3]):
+        least = min(nearest[0][a], nearest[1][at]) + _rounding(output_of(first, a))
+        if far <= AS_NEAR * least and a not in taken[0] and at not in taken[1]:
+            anchors.append(Anchor(a, sides[1][at][0], arrange))
+            taken[0].add(a)
+            taken[1].add(at)
+    return Anchors(first, second, anchors)
+
+
 def judged(one: np.ndarray, other: np.ndarray, *errors: Errors) -> Verdict:
     """Judge two activations by what their errors may be."""
     apart, unknown = difference(one, other), [each is None for each in errors]
@@ -169,9 +196,8 @@ def judged(one: np.ndarray, other: np.ndarray, *errors: Errors) -> Verdict:
     allowed: np.ndarray = sum((each for each in errors if each is not None), np.zeros(()))
     largest = float(np.abs(one).max(initial=0.0))
     if not allowed.max(initial=0.0) <= _USELESS * largest:
-        return Verdict(
-            None, "", f"the bound {allowed.max(initial=0.0):.3g} of numbers up to {largest:.3g} says nothing"
-        )
+        words = f"the bound {allowed.max(initial=0.0):.3g} of numbers up to {largest:.3g} says nothing"
+        return Verdict(None, "useless" * (not (apart > allowed).any()), words)
     fraction = float((apart / np.where(allowed > 0, allowed, 1e-300)).max(initial=0.0))
     return Verdict(fraction <= 1, "", "", fraction)
 
@@ -204,16 +230,16 @@ def _rounding(array: np.ndarray, power: float = 1.0) -> float:
     return unit_roundoff**power * float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
 
 
-def arranged(one: np.ndarray, other: np.ndarray) -> Arrange | None:
-    """Return how the second array is arranged to be near to the first, or None."""
+def arranged(one: np.ndarray, other: np.ndarray) -> tuple[Arrange, float] | None:
+    """Return how the second array is arranged to be near to the first, and how near; or None."""
     least = max(half_of_the_digits(one), half_of_the_digits(other))
     places = np.arange(0, one.size, max(1, one.size // _SOME))
     some = one.ravel()[places]
     for view in views(one.shape, other.shape):
         values = view(other)
         few = values[np.unravel_index(places, values.shape)]
-        if farthest(some, few) <= least and farthest(one, values.reshape(one.shape)) <= least:
-            return lambda array, view=view: view(array).reshape(one.shape)  # type: ignore[misc]
+        if farthest(some, few) <= least and (far := farthest(one, values.reshape(one.shape))) <= least:
+            return (lambda array, view=view: view(array).reshape(one.shape)), far
     return None
 
 
@@ -248,8 +274,11 @@ def _beside(first: Network, second: Network) -> Arrange:
     if first.x.size != second.x.size:
         shapes = f"a has shape {list(first.x.shape)}, b {list(second.x.shape)}"
         raise ArgumentError(f"x must hold as many numbers for a as for b; got inputs of which {shapes}")
-    return arranged(first.x, second.x) or (
-        lambda array: relayout(array, second.axis, first.axis, first.x.ndim).reshape(first.x.shape)
+    way = arranged(first.x, second.x)
+    return (
+        way[0]
+        if way
+        else lambda array: relayout(array, second.axis, first.axis, first.x.ndim).reshape(first.x.shape)
     )
 
 

@@ -153,7 +153,10 @@ def grown(layer: Layer, errors: Sequence[np.ndarray], anyhow: bool = False) -> E
         few, worst = (factor * sizes for factor in factors)
     own = few + np.abs(output.reshape(right.shape) - right)
     own = worst if anyhow else np.fmin(worst, own)
-    return (moved + own).reshape(output.shape) + float_format(output.dtype).unit_roundoff * np.abs(output)
+    rounded = float_format(output.dtype).unit_roundoff * np.abs(output)
+    if layer.op_type == "cast" and output.dtype.itemsize < 4:  # of equal numbers both models have the same
+        rounded[error.reshape(output.shape) == 0] = 0
+    return (moved + own).reshape(output.shape) + rounded
 
 
 def _moved_by_definition(layer: Layer, errors: Sequence[np.ndarray], value: np.ndarray) -> np.ndarray:
