@@ -69,15 +69,13 @@ def find(folder: str | Path, leave_out: Collection[str] = ()) -> list[Path]:
     paths = sorted(
         path
         for path in found
-        if not (_is_hidden(path.relative_to(folder)) or path.name in leave_out or path.is_dir())
+        if not any(part.startswith((".", "__")) for part in path.relative_to(folder).parts)
+        and path.name not in leave_out
+        and not path.is_dir()
     )
     if not paths:
         raise ArgumentError(f"folder must have files *.py of functions; got {brief(str(folder))}")
     return paths
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "__")) for part in path.parts)
 
 
 def name_of(path: Path, folder: str | Path) -> str:

@@ -80,7 +80,9 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         "dtypes": [str(array.dtype) for array in arrays],
         "shapes": [list(array.shape) for array in arrays],
     }
-    given = {f"array{index:03}": _bytes(array) for index, array in enumerate(arrays)}
+    given = {
+        f"array{index:03}": np.frombuffer(array.tobytes(), np.uint8) for index, array in enumerate(arrays)
+    }
     given["module"] = np.frombuffer(bytes(exported.serialize()), np.uint8)
     answer = child.run(f"{__package__}.jax_probe", job, given, onednn.VERBOSE)
     steps: list[SourceStep] = []
@@ -92,10 +94,6 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     shapes = " * ".join(str(list(array.shape)) for array in arrays)
     computed = [step.note.partition(";")[0] for step in steps if step.what == "ran"]
     return chain(f"jax's {name} {shapes}", steps, ["Conv2D"], f"JAX {jax.__version__}", computed, _BESIDE)
-
-
-def _bytes(array: np.ndarray) -> np.ndarray:
-    return np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
 
 
 def _equations(jaxpr: Any) -> Iterator[Any]:

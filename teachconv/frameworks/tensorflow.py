@@ -9,14 +9,12 @@ the same arrays with that log switched on, which is possible only in a process t
 from __future__ import annotations
 
 import inspect
-import json
 import linecache
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from importlib.resources import files
 from pathlib import Path
 from textwrap import shorten
 from types import CodeType
@@ -25,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.common_runtime import execute, executor, graph_optimizer, graph_partition, placer
-from ..graph.common_runtime.run_steps import gradient_step
+from ..graph.common_runtime.run_steps import gradient_step, recorded_files
 from ..graph.eager.backprop import GradientTape
 from ..graph.find_source import find_source
 from ..graph.framework import op_kernel
@@ -310,7 +308,7 @@ class _Steps:
         self.onednn = onednn.read("".join(answer.log.values()))
         self.device = self.facts.get("device", op.device).rpartition("device:")[2]
         self.rewrites: set[tuple[str, str]] = set()
-        self.recorded = version.split(".")[:2] == _recorded()["versions"]["tensorflow"].split(".")[:2]
+        self.recorded = version.split(".")[:2] == recorded_files()["versions"]["tensorflow"].split(".")[:2]
 
     def all(self) -> list[SourceStep]:
         """Return the steps, each with ours beside it."""
@@ -357,7 +355,8 @@ class _Steps:
         note += "" if any(place.startswith("GPU") for place in devices) else "; GPU: not in this build"
         yield SourceStep("kernels", self.op.type, note=note, known=_KERNELS)
         if not self.recorded:
-            note = f"recorded for TensorFlow {_recorded()['versions']['tensorflow']}; this is {self.version}"
+            other = recorded_files()["versions"]["tensorflow"]
+            note = f"recorded for TensorFlow {other}; this is {self.version}"
             yield SourceStep("not known", "some files of C++", note=note, known=_RECORDED)
 
     def _runs(self) -> Iterator[SourceStep]:
@@ -464,13 +463,13 @@ class _Steps:
 
     def _file(self, table: str, key: str) -> str:
         """Return the file that was recorded, if it was for this version."""
-        return _recorded()[table].get(key, "") if self.recorded else ""
+        return recorded_files()[table].get(key, "") if self.recorded else ""
 
     def _in_sources(self, file: str) -> str:
         """Return the path of a file that the log names without folders; of a header, its installed copy."""
         from tensorflow import sysconfig
 
-        path = _recorded()["files"].get(file, file)
+        path = recorded_files()["files"].get(file, file)
         header = Path(sysconfig.get_include(), path)
         return str(header) if header.suffix == ".h" and header.is_file() else path
 
@@ -478,14 +477,6 @@ class _Steps:
 # ---------------------------------------------------------------------------------------------
 # The registries, ours beside theirs
 # ---------------------------------------------------------------------------------------------
-
-
-@lru_cache
-def _recorded() -> dict[str, Any]:
-    """Return where classes of kernels, definitions of ops and the files of the log are in the sources."""
-    path = files(__package__) / "tensorflow_files.json"
-    table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return table
 
 
 def _module(op: str) -> str:

@@ -155,7 +155,13 @@ class Optimizer:
         with init_scope():
             self._create_slots([variable for _, variable in pairs])
         with name_scope(name or self._name) as scope:
-            rates = self._rates(pairs[0][1].dtype)
+            # the learning rate and the rest, made once for all variables
+            rates = {
+                key: number
+                if hasattr(number, "dtype")
+                else array_ops.constant(number, pairs[0][1].dtype, name=_NODES.get(key, key))
+                for key, number in self._numbers.items()
+            }
             updates = []
             for grad, variable in pairs:
                 with name_scope(f"update_{_op_name(variable)}"), device(None):
@@ -182,33 +188,20 @@ class Optimizer:
         """
         return self._slots.get(name, {}).get(id(var))
 
-    def _make_slot(self, variable: Variable, slot_name: str, start: float) -> None:
-        """Make a slot, unless the variable has it."""
-        slots = self._slots.setdefault(slot_name, {})
-        if id(variable) in slots:
-            return
-        self._owned.append(variable)
-        shape: Any = variable.shape.as_list()
-        with name_scope(None), device(None):
-            name = f"{_op_name(variable)}/{self._name}"
-            value = (
-                np.full(shape, start, variable.dtype)
-                if start
-                else lambda: array_ops.zeros(shape, variable.dtype)
-            )
-            slots[id(variable)] = Variable(value, False, name)
-
-    def _rates(self, dtype: Any) -> dict[str, Any]:
-        """Return the learning rate and the rest as tensors, made once for all variables."""
-        return {key: _tensor(number, dtype, _NODES.get(key, key)) for key, number in self._numbers.items()}
-
     # --- what a subclass defines -----------------------------------------------------------------
 
     def _create_slots(self, variables: list[Variable]) -> None:
         """Make the slots of the variables that have none yet."""
         for variable in variables:
             for slot_name, start in self._slot_values.items():
-                self._make_slot(variable, slot_name, start)
+                slots = self._slots.setdefault(slot_name, {})
+                if id(variable) in slots:
+                    continue
+                self._owned.append(variable)
+                facts: Any = variable.shape.as_list(), variable.dtype
+                value = np.full(facts[0], start, facts[1]) if start else partial(array_ops.zeros, *facts)
+                with name_scope(None), device(None):
+                    slots[id(variable)] = Variable(value, False, f"{_op_name(variable)}/{self._name}")
 
     def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
         """Add the op that updates a variable and its slots."""
@@ -225,10 +218,6 @@ def _op_name(variable: Variable) -> str:
 
 
 _NODES = {"alpha": "learning_rate", "lr": "learning_rate"}  # where node and argument have different names
-
-
-def _tensor(number: Any, dtype: Any, name: str) -> Any:
-    return number if hasattr(number, "dtype") else array_ops.constant(number, dtype, name=name)
 
 
 class GradientDescentOptimizer(Optimizer):

@@ -188,7 +188,9 @@ def call_of(
     rank = own.rank or 2
     x = as_stored(x, "x", rank, "[batch, *sizes, channels]")
     w = as_stored(w, "w", rank, "[*taps, in / groups, out]")
-    _check_types(law, x, w)
+    if (x.dtype.name, w.dtype.name) not in law.types:
+        legal = listed((f"{one} with {other}" for one, other in law.types), "or")
+        raise ArgumentTypeError(f"x and w must be {legal} for {law}; got {x.dtype} with {w.dtype}")
     result = _result_type(dtype, x.dtype, law)
     arguments = strides, padding, data_format, dilations, output_shape, output_padding
     call = resolve(own, x.astype(np.float32), w.astype(np.float32), None, *arguments)
@@ -273,12 +275,6 @@ def as_stored(value: Any, name: str, rank: int | None, axes: str) -> np.ndarray:
         raise ArgumentTypeError(f"{name} must have dtype {listed(TYPES, 'or')}; got {array.dtype}")
     as_array(shape_only(array.shape, np.int32), name, (3, 4, 5) if rank is None else rank + 2, axes)
     return array
-
-
-def _check_types(law: Scheme, x: np.ndarray, w: np.ndarray) -> None:
-    if (x.dtype.name, w.dtype.name) not in law.types:
-        legal = listed((f"{one} with {other}" for one, other in law.types), "or")
-        raise ArgumentTypeError(f"x and w must be {legal} for {law}; got {x.dtype} with {w.dtype}")
 
 
 def _result_type(dtype: Any, own: np.dtype[Any], law: Scheme) -> np.dtype[Any]:

@@ -209,8 +209,8 @@ def plan(
     shape = normalize_shape(input_shape, "input_shape", rank=w.ndim - 2)
     check_elements(shape, "input_shape")
     if op in nn_ops.FORWARD_OF:
-        shape_of_dy = _output_shape(op, shape, w, kwargs)
-        call, _ = nn_ops.call_of(op, (shape, w, _blank(shape_of_dy, w)), kwargs)
+        forward, _ = nn_ops.call_of(nn_ops.FORWARD_OF[op], (_blank(shape, w), w), kwargs)
+        call, _ = nn_ops.call_of(op, (shape, w, _blank(forward.result_shape, w)), kwargs)
     else:
         call, _ = nn_ops.call_of(op, (_blank(shape, w), w), kwargs)
     return Plan(call, backend, algorithm, precision)
@@ -221,10 +221,3 @@ def _blank(shape: Sequence[int], w: np.ndarray) -> np.ndarray:
     xp = array_module(w)
     with on_device_of(w):
         return xp.broadcast_to(xp.zeros((), w.dtype), tuple(shape))
-
-
-def _output_shape(
-    op: Any, input_shape: Sequence[int], w: np.ndarray, kwargs: dict[str, Any]
-) -> Sequence[int]:
-    call, _ = nn_ops.call_of(nn_ops.FORWARD_OF[op], (_blank(input_shape, w), w), kwargs)
-    return call.result_shape

@@ -257,7 +257,8 @@ class _Candidate:
         while True:
             piece = _piece(self.call, size)
             whole = piece is self.call
-            if whole or self._takes(piece):
+            facts = piece.kind, piece.first.dtype.name, piece.geometry
+            if whole or self.algorithm is None or self.algorithm.fits(*facts):
                 seconds = _timed(self, piece)  # it fills caches, too
                 if 4 * seconds < enough:
                     seconds = min(_timed(self, piece) for _ in range(1 if whole else 3))
@@ -266,11 +267,6 @@ class _Candidate:
                 if whole or record.clock() + _GROWTH * seconds > end:
                     return
             size *= _GROWTH
-
-    def _takes(self, piece: Call) -> bool:
-        if self.algorithm is None:
-            return True
-        return self.algorithm.fits(piece.kind, piece.first.dtype.name, piece.geometry)
 
 
 def _timed(one: _Candidate, call: Call) -> float:

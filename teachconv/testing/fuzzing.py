@@ -166,7 +166,8 @@ _MOVES: tuple[Numbers, ...] = (
 _OF_A_KIND = 3  # layers whose multiply-adds differ by a factor of up to 2 to this power may be of one kind
 _ABOUT = 7.0  # quick layers come first, give or take a factor of 2 to this power
 _PUBLISHED = "of {} layers of published networks, at full size"
-_LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
+# of all others 1; pads may be less, which crop
+_LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, on small
 # whole numbers alone, which a slow kernel is not asked for
@@ -344,11 +345,6 @@ _Call = tuple[_Drawn, list[Kind]]
 def _classes(drawn: _Drawn) -> np.ndarray:
     """Return the classes of a call's properties."""
     return classes(drawn.numbers, TYPES.index(drawn.dtype), _WAYS.index(drawn.way))
-
-
-def _least(name: str) -> int:
-    """Return the least value of a number; pads may be less, which crop."""
-    return _LEAST.get(name.rstrip("012"), 1)
 
 
 def _shrunk(
@@ -629,7 +625,7 @@ def _smallest(drawn: _Drawn, fails: Callable[[_Drawn], bool], end: float) -> _Dr
     while tried and record.clock() < end:
         tried = False
         for name, value in drawn.numbers.items():
-            least, total = _least(name), sum(map(abs, drawn.numbers.values()))
+            least, total = _LEAST.get(name.rstrip("012"), 1), sum(map(abs, drawn.numbers.values()))
             smaller = (
                 replace(drawn, numbers=numbers)
                 for less in sorted({least, (value + least) // 2, value - 2, value - 1}, key=abs)

@@ -298,7 +298,9 @@ class _Form:
             one = np.zeros(array.shape)
             one[cell] = 1
             reached = float64_result(replace(ones, **{place: one})) != 0  # type: ignore[arg-type]
-            changed = (replace(self.call, **{place: other}) for other in _around(array, cell, step))  # type: ignore[arg-type]
+            # around 0, where no rounding is
+            moved = (np.where(one != 0, value, array) for value in (step, -step))
+            changed = (replace(self.call, **{place: other}) for other in moved)
             slope, limit = self._slope(changed, error, reached, step)
             expected = gradient.result[cell].item()
             apart = self._distance(slope, 2 * expected if self.exact else expected)
@@ -386,11 +388,3 @@ def _chosen(shape: Cell, cells: int) -> list[Cell]:
     random = np.random.Generator(np.random.PCG64(size)).permutation(size)
     picked = list(dict.fromkeys([0, size - 1, *random[: cells + 2].tolist()]))[: min(cells, size)]
     return [tuple(int(i) for i in np.unravel_index(index, shape)) for index in sorted(picked)]
-
-
-def _around(array: np.ndarray, cell: Cell, step: Any) -> Iterator[np.ndarray]:
-    """The array with h, then with -h, in one cell: central differences around 0, where no rounding is."""
-    for value in (step, -step):
-        changed = array.copy()
-        changed[cell] = value
-        yield changed

@@ -90,6 +90,7 @@ class StepStatsCollector:
         node, kernel = item.node, item.kernel_def
         facts = facts_of(stages)
         outputs = (result,) if item.outputs == 1 else result
+        backend, function = facts.get("backend", ""), item.kernel.backend_function
         self.nodes.append(
             NodeStats(
                 node.name,
@@ -97,9 +98,11 @@ class StepStatsCollector:
                 node.device,
                 str(kernel),
                 f"{marks.place(kernel.file)}:{kernel.line}",
-                facts.get("backend", ""),
+                backend,
                 facts.get("algorithm", ""),
-                _backend_at(facts.get("backend"), item.kernel.backend_function),
+                step_at("backend", getattr(backends.get(backend), function)).where
+                if backend and function
+                else "",
                 tuple(innermost_loops(facts)),
                 f"{marks.place(node.file)}:{node.line}",
                 tuple(tuple(output.shape or ()) for output in outputs),
@@ -112,13 +115,6 @@ class StepStatsCollector:
             )
         )
         return result
-
-
-def _backend_at(backend: str | None, function: str | None) -> str:
-    """Return file and line of a backend's function, or ""."""
-    if not backend or not function:
-        return ""
-    return step_at("backend", getattr(backends.get(backend), function)).where
 
 
 @dataclass(repr=False)

@@ -125,9 +125,9 @@ KERNEL_PARTS = (
 
 
 @cache
-def _kernel_files() -> dict[str, str]:
-    """Return TensorFlow's file of each class of a kernel that convolves, as recorded."""
-    return json.loads(_FILES.read_text(encoding="utf-8"))["classes"]
+def recorded_files() -> dict[str, Any]:
+    """Return where kernels' classes, ops' definitions and the log's files are in TensorFlow's sources."""
+    return json.loads(_FILES.read_text(encoding="utf-8"))
 
 
 @cache
@@ -144,7 +144,7 @@ def compute_step(definition: KernelDef) -> SourceStep:
         if hasattr(kernel, "function")  # which was registered, and is what computes
         else step_at("compute", kernel.compute, note)
     )
-    known = _kernel_files().get(kernel.__name__, "")
+    known = recorded_files()["classes"].get(kernel.__name__, "")
     return replace(
         step, name=f"{kernel.__name__}.compute", tensorflow=known and f"{known} {kernel.__name__}::Compute"
     )

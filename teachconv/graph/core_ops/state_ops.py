@@ -7,8 +7,6 @@ every variable is a reference, which a traced function reads by ReadVariableOp. 
 ``validate_shape`` are omitted.
 """
 
-from __future__ import annotations
-
 from ..framework.op_def import define_op
 from . import array_shape_fns
 from . import common_shape_fns as shape_fns

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from math import prod
 from types import TracebackType
 from typing import Any
@@ -20,7 +20,7 @@ from .. import nest
 from ..common_runtime.execute import recorded_by
 from ..framework.context import current_graph
 from ..framework.op_def import is_trainable
-from ..framework.ops import GraphKeys
+from ..framework.ops import GraphKeys, name_scope
 from ..framework.tensor_shape import TensorShape
 from ..gradients.gradients_util import (
     UnconnectedGradients,
@@ -89,12 +89,9 @@ class GradientTape:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        self._end()
-        self._scope.__exit__(kind, error, where)
-
-    def _end(self) -> None:
         self._read_graph()
         self._recording = False
+        self._scope.__exit__(kind, error, where)
 
     def _read_graph(self) -> None:
         """Record the nodes that the graph has got since the last time."""
@@ -271,8 +268,10 @@ class GradientTape:
         y = self._target(target)
         flat = [self._source(item) for item in nest.flatten(sources)]
         shape = _known_shape(y, "target")
+        size = prod(shape)
+        ones = (np.eye(1, size, index, y.dtype).reshape(shape) for index in range(size))  # of each element
         with self._one_use():
-            rows = [self._backpropagate([y], flat, [start]) for start in _unit_starts(shape, y.dtype)]
+            rows = [self._backpropagate([y], flat, [one]) for one in ones]
             found: list[Any] = []
             for source, *grads in zip(flat, *rows, strict=True):
                 sizes = [*shape, *_known_shape(source, "a source")]
@@ -295,9 +294,7 @@ class GradientTape:
             )
         self._read_graph()
         if not self._persistent:
-            if self._recording:
-                self._end()
-            self._used = True
+            self._recording, self._used = False, True
         yield
         if not self._persistent:  # the variables stay: `watched_variables` names them afterwards, too
             self._watched, self._producers = {}, {}
@@ -311,14 +308,10 @@ class GradientTape:
             default_gradients(targets, starts),
             [sources[index] for index in known],
             lambda tensor: producers.get(id(tensor)),
-            scope=self._name_scope,
+            scope=lambda op: name_scope(f"gradient_tape/{op.name}/"),
         )
         found = dict(zip(known, grads, strict=True))
         return [found.get(index) for index in range(len(sources))]
-
-    def _name_scope(self, op: Any) -> AbstractContextManager[Any]:
-        graph = current_graph()
-        return nullcontext() if graph is None else graph.name_scope(f"gradient_tape/{op.name}/")
 
     def _target(self, item: Any) -> Any:
         if not array_ops.is_tensor(item) and not hasattr(item, "_graph_tensor"):
@@ -348,14 +341,6 @@ def _known_shape(tensor: Any, what: str) -> tuple[int, ...]:
     if not shape.is_fully_defined():
         raise ArgumentError(f"a Jacobian needs known shapes; {what} has {shape}")
     return tuple(map(int, shape.as_list()))  # type: ignore[arg-type]
-
-
-def _unit_starts(shape: tuple[int, ...], dtype: Any) -> Iterator[np.ndarray]:
-    """Yield for each element an array of the shape that has 1 there and 0 elsewhere."""
-    for index in range(prod(shape)):
-        start = np.zeros(prod(shape), dtype)
-        start[index] = 1
-        yield start.reshape(shape)
 
 
 def _trainable_by_ref(graph: Any) -> dict[int, Any]:

@@ -391,18 +391,14 @@ def _call_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
     missing = _missing(function, backward.intermediates)
     if missing:
         _extend(op, function.with_outputs(missing))
-    in_grads = dict(zip(backward.inputs, _call(backward, op, grads), strict=True))
-    return tuple(in_grads.get(index) for index in range(len(op.inputs)))
-
-
-def _call(backward: _Backward, op: Any, grads: Sequence[Any]) -> Any:
-    """Call a backward function with the gradients of a call's outputs and the intermediate results there."""
     outputs = dict(zip(map(id, op.get_attr("f").outputs), op.outputs, strict=True))
     starts = [
         array_ops.zeros_like(op.outputs[index]) if grads[index] is None else grads[index]
         for index in backward.outputs
     ]
-    return backward.call.call([*starts, *(outputs[id(tensor)] for tensor in backward.intermediates)])
+    arguments = [*starts, *(outputs[id(tensor)] for tensor in backward.intermediates)]
+    in_grads = dict(zip(backward.inputs, backward.call.call(arguments), strict=True))
+    return tuple(in_grads.get(index) for index in range(len(op.inputs)))
 
 
 def _extend(op: Any, forward: ConcreteFunction) -> None:

@@ -509,15 +509,13 @@ def device(device_name: str | None) -> Any:
     if graph is not None:
         return graph.device(device_name)
     spec = DeviceSpec() if device_name is None else DeviceSpec.from_string(device_name)
-    if spec.device_type != "GPU":
-        return within(_eager_device, None)
-    gpu = DeviceSpec("GPU", spec.device_index or 0)
-    if gpu in list_physical_devices("GPU"):
-        return within(_eager_device, gpu)
-    why = backends.why_not("cupy") or "the machine has fewer GPUs"
-    text = f"{device_name}: ops run on the CPU, because {gpu} does not exist: {why}"
-    warn(text, SoftPlacementWarning)
-    return within(_eager_device, None)
+    gpu = DeviceSpec("GPU", spec.device_index or 0) if spec.device_type == "GPU" else None
+    if gpu is not None and gpu not in list_physical_devices("GPU"):
+        why = backends.why_not("cupy") or "the machine has fewer GPUs"
+        text = f"{device_name}: ops run on the CPU, because {gpu} does not exist: {why}"
+        warn(text, SoftPlacementWarning)
+        gpu = None
+    return within(_eager_device, gpu)
 
 
 _eager_device: ContextVar[DeviceSpec | None] = ContextVar("teachconv_eager_device", default=None)
