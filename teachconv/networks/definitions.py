@@ -5,7 +5,7 @@ Each function returns a `Defined`: the value, and what the bound of `teachconv.t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from math import erf
 from typing import Any, NamedTuple
@@ -25,6 +25,21 @@ class Defined(NamedTuple):
     value: np.ndarray
     sizes: Any = 0.0
     terms: int = 0
+
+
+Constants = Mapping[int, Any]  # the operands that a model does not compute, by their places among all
+NONE: Constants = {}
+
+
+def operands(arrays: Sequence[np.ndarray], constants: Constants) -> list[np.ndarray]:
+    """Return arrays with constants at their places among them.
+
+    >>> operands([np.ones(1), np.ones(1)], {0: 5, 2: 7})
+    [array(5.), array([1.]), array(7.), array([1.])]
+    """
+    computed = iter(arrays)
+    count = len(arrays) + len(constants)
+    return [_wide(constants[n] if n in constants else next(computed)) for n in range(count)]
 
 
 def clip(x: np.ndarray, *, low: float = 0.0, high: float = np.inf) -> Defined:
@@ -103,13 +118,12 @@ def grouped(x: np.ndarray, groups: int, axes: tuple[int, ...]) -> np.ndarray:
     return x.reshape(len(x), *shape) if groups else x
 
 
-def pointwise(*arrays: np.ndarray, function: str, constant: Any = None, comes_first: bool = False) -> Defined:
-    """Return a function of `POINTWISE` of arrays, such as a + b, or of one and a constant: x / 255."""
-    wide = [*map(_wide, arrays if constant is None else (*arrays, constant))]
-    wide = wide[::-1] if comes_first else wide
+def pointwise(*arrays: np.ndarray, function: str, constants: Constants = NONE) -> Defined:
+    """Return a function of `POINTWISE` of arrays, such as a + b, or of arrays and constants: x / 255."""
+    wide = operands(arrays, constants)
     apply, (sizes, terms) = _ERF if function == "erf" else getattr(np, function), POINTWISE[function]
     value = reduce(apply, wide) if wide[1:] else apply(*wide)
-    rounded = bool(terms) and constant is not None  # the constant, to the type of the array
+    rounded = bool(terms) and bool(constants)  # a constant, to the type of the array
     return Defined(value, sizes(value, *wide), terms * max(1, len(wide) - 1) + rounded)
 
 
@@ -160,9 +174,9 @@ def gated(x: np.ndarray, gate: np.ndarray) -> Defined:
     return Defined(_wide(x) * made.value, np.abs(_wide(x)) * made.sizes, made.terms + 1)
 
 
-def product(*arrays: np.ndarray, matrix: np.ndarray | None = None) -> Defined:
-    """Return the product of two matrices, or of a constant one and another."""
-    x, w = map(_wide, arrays if matrix is None else (matrix, *arrays))
+def product(*arrays: np.ndarray, constants: Constants = NONE) -> Defined:
+    """Return the product of two matrices, of which one may be constant."""
+    x, w = operands(arrays, constants)
     return Defined(x @ w, np.abs(x) @ np.abs(w), w.shape[-2])
 
 
@@ -183,9 +197,9 @@ def dequantized(x: np.ndarray, *, scale: Any, zero_point: Any) -> Defined:
     return Defined(value, np.abs(value), 2)
 
 
-def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
-    """Return arrays one after the other along an axis."""
-    return Defined(np.concatenate([*map(_wide, arrays)], axis))
+def concatenate(*arrays: np.ndarray, axis: int, constants: Constants = NONE) -> Defined:
+    """Return arrays one after the other along an axis, such as a constant class token and patches."""
+    return Defined(np.concatenate(operands(arrays, constants), axis))
 
 
 def smooth(x: np.ndarray, *, function: str, axis: int = -1, alpha: float | None = None) -> Defined:

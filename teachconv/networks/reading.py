@@ -7,7 +7,7 @@ the channels. A name that is not in the table gives a layer without an op.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -230,11 +230,12 @@ def _separable(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A product with a matrix [inputs, outputs] as the convolution of one tap that it is."""
     said, (x, *more), output, args = entry["said"], arrays, entry["output"], entry["args"]
-    if more or x is not args[0]:
-        given = {} if more else {"matrix": args[0]}
-        facts = {"op_type": "product", "inputs": arrays, "op": definitions.product, "arguments": given}
-        return facts if entry["word"].lower() == "matmul" else {}
     matrix = said["weight"].T if "weight" in said else said["kernel"]
+    if entry["word"].lower() == "matmul" and (more or x is not args[0] or matrix.ndim != 2):
+        facts = {"op_type": "product", "inputs": arrays, "op": definitions.product}
+        return facts | {"arguments": _constants(args, arrays)}
+    if more:
+        return {}
     matrix = matrix.T if said.get("transB") else matrix
     if matrix.ndim != 2 or said.get("transA") or {said.get("alpha", 1.0), said.get("beta", 1.0)} != {1.0}:
         return {}
@@ -494,24 +495,27 @@ def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if word in REDUCED and entry["framework"] != "onnx" and len(arrays_in(args)) == 1:
         return _whole(entry, arrays)
     plain = [each for each in args if isinstance(each, (np.ndarray, int, float))]
-    others = [each for each in plain if all(each is not array for array in arrays)]
+    plain += [-0.5] * (function == "power" and word == "rsqrt")
     said = entry["kwargs"]
     if said.get("alpha", 1) != 1 or said.get("rounding_mode") is not None or said.get("decimals"):
         return {}
-    if function in ("power", "reciprocal") and word == "rsqrt":
-        others = [-0.5]
-    facts: Facts = {"op_type": function, "inputs": arrays, "op": definitions.pointwise}
-    if not others:
-        return facts | {"arguments": {"function": function}}
-    (x,), (constant,) = arrays, others
-    found = _per_channel(x, constant, function) if isinstance(constant, np.ndarray) else {}
-    is_first = (args[0] is constant) != (word in REFLECTED)
-    given = {"function": function, "constant": constant, "comes_first": is_first}
-    return found or facts | {"arguments": given}
+    given = _constants(plain[::-1] if word in REFLECTED else plain, arrays)
+    weight = [*given.get("constants", {}).values()][0:1]
+    norm = _per_channel(arrays[0], *weight, function) if weight and len(plain) == 2 else {}
+    facts = {"op_type": function, "inputs": arrays, "op": definitions.pointwise}
+    return norm or facts | {"arguments": {"function": function, **given}}
 
 
-def _per_channel(x: np.ndarray, weight: np.ndarray, function: str) -> Facts:
+def _constants(args: Sequence[Any], arrays: Sequence[np.ndarray]) -> Facts:
+    """Return the operands of a call that are none of the arrays that a model computes."""
+    places = {n: each for n, each in enumerate(args) if all(each is not array for array in arrays)}
+    return {"constants": places} if places else {}
+
+
+def _per_channel(x: np.ndarray, weight: Any, function: str) -> Facts:
     """A product or sum with one weight for each channel, as the batch normalisation that it is."""
+    if not isinstance(weight, np.ndarray):
+        return {}
     axis = 1 if x.ndim > 2 and x.shape[1] == weight.size and weight.shape[-1:] == (1,) else -1
     whole = tuple(size if n == axis % x.ndim else 1 for n, size in enumerate(x.shape))
     if function not in ("add", "multiply") or weight.size != x.shape[axis]:
@@ -536,7 +540,8 @@ def _reduced(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 def _concatenate(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said = {"dim": 0 if entry["framework"] == "torch" else -1} | entry["said"]
-    facts = {"op": definitions.concatenate, "arguments": {"axis": said.get("axis", said["dim"])}}
+    given = {"axis": said.get("axis", said["dim"]), **_constants(arrays_in(entry["args"]), arrays)}
+    facts = {"op": definitions.concatenate, "arguments": given}
     return {"op_type": "concatenate", "inputs": arrays, **facts}
 
 

@@ -295,3 +295,41 @@ def test_indices_are_recognised_as_activations_are():
     report = tc.compare(*nets, X)
     assert [(row.a, row.passed) for row in report.layers] == [("conv", True), ("argmax", True)]
     assert (report.passed, report.first_parting.code) == (False, "shape")
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_constants_that_are_joined_are_operands(before):
+    """A class token, of two as DeiT has them; they were left out, and the model called wrong in itself."""
+    torch = pytest.importorskip("torch")
+
+    def joined(token):
+        def end(y, _):
+            parts = [y.flatten(2), torch.full((1, 10, 1), 0.5), token.expand(1, 10, 2)]
+            return torch.cat([*parts[3 - before :], *parts[: 3 - before]], 2).softmax(1)
+
+        return network(torch, end)
+
+    token = torch.nn.Parameter(torch.arange(10.0)[:, None])
+    right = joined(token)
+    assert tc.compare(right, joined(token), X).passed
+    row = tc.compare(right, joined(token + torch.eye(10)[:, :1] / 4), X).first_parting
+    assert (row.b.rpartition(" ")[2], row.code) == ("cat", "weights")
+    assert "differs from 'cat' (torch) by up to 0.25" in row.reason
+
+
+def test_a_sum_and_a_product_may_have_constants_in_any_place():
+    x = IMAGE[:, :, 0]
+    facts = {"name": "n", "framework": "onnx", "kwargs": {}}
+    for word, args, right in (
+        ("Sum", [x, 0 * x + 2, x, np.float32([1, 2, 3, 4])], 2 * x + 2 + np.float32([1, 2, 3, 4])),
+        ("Max", [np.float32([0.5]), x, np.float32([0.25])], np.maximum(x, 0.5)),
+        ("MatMul", [x, np.ones((1, 4, 3), "float32")], x.sum(-1, keepdims=True) * np.ones(3, "float32")),
+        ("Sub", [np.ones((), "float32"), x], 1 - x),
+    ):
+        made = read(facts | {"word": word, "args": args, "output": right}, lambda array: array is x)
+        assert len(made.inputs) == sum(each is x for each in args)
+        assert judge(made, made.inputs, made.output).passed, word
+        assert judge(made, made.inputs, made.output + 1).passed is False, word
+    ours = layer("a", "subtract", definitions.pointwise, function="subtract", constants={0: 1.0})
+    theirs = layer("b", "subtract", definitions.pointwise, function="subtract", constants={1: 1.0})
+    assert said([ours], [theirs])[0] == "place"

@@ -45,7 +45,7 @@ def test_errors_are_carried_through_a_convolution():
     [
         (definitions.clip, {"low": 0.0}, [[[0.5, 0], [0.5, 0.5]]]),  # -2 stays below 0
         (definitions.leaky_relu, {"slope": 0.5}, [[[0.5, 0.25], [0.5, 0.5]]]),
-        (definitions.pointwise, {"function": "divide", "constant": 4}, [[[0.125, 0.125], [0.125, 0.125]]]),
+        (definitions.pointwise, {"function": "divide", "constants": {1: 4}}, [[[0.125, 0.125], [0.125, 0.125]]]),
         # |(x ± 1/2)² - x²| is at most |x| + 1/4
         (definitions.pointwise, {"function": "square"}, [[[1.25, 2.25], [3.25, 4.25]]]),
         (definitions.reduced, {"function": "mean", "axes": (1,), "keepdims": True}, [[[0.5, 0.5]]]),
@@ -68,7 +68,7 @@ def test_a_product_of_arrays_is_rounded_once_and_a_constant_before():
     terms = [
         definitions.pointwise(*arrays, function=word, **constant).terms
         for word in ("multiply", "add")
-        for arrays, constant in (((X, X), {}), ((X,), {"constant": 0.1}), ((X, X, X), {}))
+        for arrays, constant in (((X, X), {}), ((X,), {"constants": {1: 0.1}}), ((X, X, X), {}))
     ]
     assert terms == [1, 2, 2] * 2
     assert definitions.pointwise(X, X, function="maximum").terms == 0
@@ -101,7 +101,7 @@ def test_a_result_that_is_no_normal_number_may_be_0(function, x, flushed, wrong)
 def test_an_infinite_sum_may_be_the_largest_number():
     """As TFLite's ADD returns it: log(exp(100) + 1) is a softplus that a converter wrote."""
     x, most = np.float32([np.inf, 1]), float(np.finfo("float32").max)
-    made = definitions.pointwise(x, function="add", constant=np.float32(1))
+    made = definitions.pointwise(x, function="add", constants={1: np.float32(1)})
     results = [
         definitions.judged("", np.float32([end, 2]), made, "float32") for end in (most, np.inf, -most, 1)
     ]

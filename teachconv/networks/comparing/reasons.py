@@ -345,7 +345,14 @@ def _given(layer: Layer) -> dict[str, Any]:
         "axis": -1 if function in definitions.SOFTMAX else None,
     }
     usual["slope"] = 0.0 if is_one_of(layer.op, [definitions.clip]) else None
-    return {name: value for name, value in usual.items() if value is not None} | dict(layer.arguments)
+    given = {name: value for name, value in usual.items() if value is not None} | dict(layer.arguments)
+    constants = given.pop("constants", {})
+    if constants and layer.op_type not in _IN_ANY_ORDER:
+        given["place"] = min(constants)
+    return given | {f"constant{n or ''}": value for n, value in enumerate(constants.values())}
+
+
+_IN_ANY_ORDER = ("add", "multiply", "minimum", "maximum")
 
 
 _OVER_AXES = definitions.smooth, definitions.reduced, definitions.concatenate, definitions.ordered

@@ -120,7 +120,9 @@ def grown(layer: Layer, errors: Sequence[np.ndarray], anyhow: bool = False) -> E
     if output is None or not all(np.isfinite(each).all() for each in errors):
         return None
     if op is not None and is_one_of(op, [definitions.concatenate]):
-        return np.asarray(op(*errors, **layer.arguments).value).reshape(output.shape)
+        none = {n: np.zeros_like(each) for n, each in layer.arguments.get("constants", {}).items()}
+        joined = op(*errors, axis=layer.arguments["axis"], constants=none)
+        return np.asarray(joined.value).reshape(output.shape)
     if layer.op_type in (LAYOUT, "concatenate", "pad"):
         return carried(layer.inputs, errors, output)
     if output.dtype in STORED:  # equal numbers give equal integers, and others some other integers
@@ -161,11 +163,12 @@ def _moved_by_definition(layer: Layer, errors: Sequence[np.ndarray], value: np.n
     assert layer.op is not None
     inputs, words = [each.astype(np.float64) for each in layer.inputs], dict(layer.arguments)
     if layer.op_type == "product":
-        matrices = [*map(np.abs, inputs)], {name: np.abs(value) for name, value in words.items()}
+        constant = {n: np.abs(matrix) for n, matrix in words.get("constants", {}).items()}
+        matrices = [*map(np.abs, inputs)]
         moved = []
         for at in range(len(inputs)):
-            one = [errors[n] if n == at else each + errors[n] for n, each in enumerate(matrices[0])]
-            moved.append(layer.op(*one, **matrices[1]).value)
+            one = [errors[n] if n == at else each + errors[n] for n, each in enumerate(matrices)]
+            moved.append(layer.op(*one, constants=constant).value)
         return np.asarray(sum(moved))
     if words.get("function") in definitions.SOFTMAX:  # the logarithm moves by twice the largest error
         most = 2 * errors[0].max(words.get("axis", -1), keepdims=True)
