@@ -54,12 +54,21 @@ def record_torch(
 
     names = {module: name for name, module in model.named_modules()}
     calls, inside, own = _Calls("torch", instead, added), [""], get_ident()
+    constant = {id(array): array for array in (*model.parameters(), *model.buffers())}
 
     class Recorder(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             word = getattr(function, "__name__", str(function)).strip("_")
             named, kwargs = (inside[-1] or word, _TORCH.get(word, word)), kwargs or {}
-            return calls.run(*named, function, args, kwargs, kwargs)
+            arrays = [*_arrays([*args, *kwargs.values()])]
+            if arrays and all(id(array) in constant for array in arrays):  # it makes a weight of weights
+                result = function(*args, **kwargs)
+                constant.update((id(array), array) for array in _arrays([result]))
+                return result
+            result = calls.run(*named, function, args, kwargs, kwargs)
+            if arrays and (result is None or result is arrays[0]):  # which holds activations now
+                constant.pop(id(arrays[0]), None)
+            return result
 
     def enter(module: Any, *_: Any) -> None:
         if get_ident() == own:
@@ -77,6 +86,15 @@ def record_torch(
             with Recorder():
                 calls.returned = model(given)
     return calls.made
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    """Yield the arrays in nested lists and tuples."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _arrays(item)
+    elif hasattr(value, "dtype"):
+        yield value
 
 
 _TORCH = {"iadd": "add", "radd": "add", "imul": "mul", "rmul": "mul", "concat": "cat", "concatenate": "cat"}
@@ -193,16 +211,17 @@ def record_onnx(
     for node in graph.node:
         takes = seen & {*node.input} or any(item.type == item.GRAPH for item in node.attribute)
         seen |= {*node.output} if takes and node.op_type not in ("Shape", "Size") else set()
-    real = [node for node in graph.node for name in _recorded(node) if name in seen]
+    real = [(node, at) for node in graph.node for at, name in enumerate(_recorded(node)) if name in seen]
     own: dict[str, str] = {}  # by the name of what is computed, that of the result
     for number, array in {**(instead or {}), **(added or {})}.items():
-        node, name = real[number], real[number].output[0]
-        node.output[0], is_sum = f"{name} as computed", number in (added or {})
+        node, at = real[number]
+        name, is_sum = node.output[at], number in (added or {})
+        node.output[at] = f"{name} as computed"
         graph.initializer.append(onnx.numpy_helper.from_array(np.array(array), f"array for {name}"))
-        given = [node.output[0]] * is_sum + [f"array for {name}"]
+        given = [node.output[at]] * is_sum + [f"array for {name}"]
         made = onnx.helper.make_node("Add" if is_sum else "Identity", given, [name])
         nodes.insert(nodes.index(node) + 1, made)
-        own[node.output[0]] = name
+        own[node.output[at]] = name
     nodes = [copy(node) for node in nodes]
     del graph.node[:]
     graph.node.extend(nodes)
@@ -423,19 +442,18 @@ class _Calls:
 
     def done(self, entry: dict[str, Any], result: Any) -> Any:
         """Record a call with its result, if that is an array; return it, or what takes its place."""
-        parts = result if isinstance(result, (tuple, list)) and result else [result]
-        first = parts[0]  # of an LSTM, say
-        if hasattr(first, "dtype"):
-            number = len(self.made)
-            # of several results, PyTorch's first is changed where it is
-            if number in {**self.instead, **self.added} and (first is result or hasattr(first, "new_tensor")):
-                entry = entry | {"computed": self.keep(first)}
-                array = self.instead[number] if number in self.instead else _numpy(first) + self.added[number]
-                changed = _put(first, array)
-                first, result = changed, changed if first is result else result
-            self.add(entry, first)
-            for part in parts[1:] if entry["word"].lower() in _SPLITS else []:
-                self.add(entry, part)
+        is_one = not (isinstance(result, (tuple, list)) and result)
+        parts = [result] if is_one else [*result]  # of an LSTM, say
+        if not hasattr(parts[0], "dtype"):
+            return result
+        for at, part in enumerate(parts if entry["word"].lower() in _SPLITS else parts[:1]):
+            number, own = len(self.made), entry
+            if number in {**self.instead, **self.added}:
+                own = entry | {"computed": self.keep(part)}
+                array = self.instead[number] if number in self.instead else _numpy(part) + self.added[number]
+                parts[at] = _put(part, array)
+                result = parts[0] if is_one else type(result)(parts)
+            self.add(own, parts[at])
         return result
 
     def entry(self, name: str, word: str, args: Any, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -281,7 +281,9 @@ class _Seen:
             layer = replace(layer, axis=_axis_behind(self.layers[makers[-1]]))
         if layer.op_type == "concatenate":
             at, channels = (axis % layer.inputs[0].ndim for axis in (layer.arguments["axis"], layer.axis))
-            layer = replace(layer, arguments={**layer.arguments, "axis": layer.axis if at == channels else at})
+            layer = replace(
+                layer, arguments={**layer.arguments, "axis": layer.axis if at == channels else at}
+            )
         if makers and layer.word in DENSE and "filters" in layer.arguments:
             layer = _over_image(layer, self.layers[makers[0]])
         pad = self.layers[makers[-1]] if makers else layer

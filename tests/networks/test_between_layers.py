@@ -11,7 +11,7 @@ import pytest
 import teachconv as tc
 from teachconv.dialects import keras as keras_dialect
 from teachconv.dialects import torch as torch_dialect
-from teachconv.networks import definitions
+from teachconv.networks import definitions, recorder
 from teachconv.networks.comparing.judging import judge
 from teachconv.networks.comparing.reasons import reason_of_segment
 from teachconv.networks.reading import Layer, by_law, read
@@ -333,3 +333,90 @@ def test_a_sum_and_a_product_may_have_constants_in_any_place():
     ours = layer("a", "subtract", definitions.pointwise, function="subtract", constants={0: 1.0})
     theirs = layer("b", "subtract", definitions.pointwise, function="subtract", constants={1: 1.0})
     assert said([ours], [theirs])[0] == "place"
+
+
+def attention(torch, how):
+    """Queries, keys and values of one product, or of three with a third of its weights each."""
+
+    class Attention(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.qkv = torch.nn.Linear(24, 72)
+
+        def forward(self, x):
+            if how == "one":
+                q, k, v = self.qkv(x).reshape(*x.shape[:2], 3, 4, 6).permute(2, 0, 3, 1, 4).unbind(0)
+            else:
+                weights = zip(self.qkv.weight.chunk(3), (1 * self.qkv.bias).chunk(3), strict=True)
+                three = [torch.nn.functional.linear(x, w, b).view(*x.shape[:2], 4, 6) for w, b in weights]
+                q, k, v = (each.transpose(1, 2) for each in three)
+            v = k if how == "keys for values" else v
+            return (q @ k.transpose(-2, -1)).softmax(-1) @ v
+
+    return Attention().eval()
+
+
+def test_one_product_is_three_with_a_third_of_its_weights_each():
+    """The weights are computed from weights, and each part of a split is an activation."""
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(0).standard_normal((2, 7, 24)).astype("float32")
+    one, three = attention(torch, "one"), attention(torch, "three")
+    for pair in ((one, three), (three, one)):
+        report = tc.compare(*pair, x)
+        assert report.passed, str(report)
+    report = tc.compare(one, attention(torch, "keys for values"), x)
+    assert report.passed is False
+    assert report.first_parting.a.endswith("matmul (call 2)")
+
+
+def test_weights_that_are_computed_from_weights_are_weights():
+    torch = pytest.importorskip("torch")
+
+    def standardised(weight):
+        mean, deviation = weight.mean((1, 2, 3), keepdim=True), weight.std((1, 2, 3), keepdim=True)
+        return (weight - mean) / deviation
+
+    def functional(change):
+        return network(torch, lambda y, net: torch.nn.functional.conv2d(y, change(net.down.weight), stride=2))
+
+    plain = network(torch, lambda y, net: torch.nn.functional.conv2d(y, net.own, stride=2))
+    plain.own = standardised(plain.down.weight.detach())
+    report = tc.compare(functional(standardised), plain, X)
+    assert report.passed, str(report)
+    assert tc.compare(functional(lambda w: standardised(w) * 1.01), plain, X).first_parting.a == "conv2d"
+
+
+@pytest.mark.parametrize("way", ["torch", "onnx", "keras"])
+def test_each_part_of_a_split_can_be_put_in_place_of_what_was_computed(way, tmp_path):
+    package = pytest.importorskip(way)
+    if way == "torch":
+        model = network(package, lambda y, _: package.cat([part * 2 for part in y.split(5, 1)], 1))
+        record = recorder.record_torch
+    elif way == "keras":
+        x = package.Input((4, 10))
+        parts = package.ops.split(package.layers.ReLU()(x), 2, -1)
+        model = package.Model(x, package.ops.concatenate([part * 2 for part in parts], -1))
+        record = recorder.record_keras
+    else:
+        helper = package.helper
+        halves = [helper.make_node("Split", ["x"], ["a", "b"], axis=1, num_outputs=2)]
+        nodes = [*halves, helper.make_node("Concat", ["a", "b"], ["y"], axis=1)]
+        kind = package.TensorProto.FLOAT
+        ends = [[helper.make_tensor_value_info(name, kind, [1, 4, 6, 4])] for name in "xy"]
+        model = helper.make_model(
+            helper.make_graph(nodes, "g", *ends), opset_imports=[helper.make_opsetid("", 18)]
+        )
+        model.ir_version = 10  # which each release of onnxruntime reads
+        pytest.importorskip("onnxruntime")
+        record = recorder.record_onnx
+    x = np.abs(X) if way != "keras" else np.abs(X).reshape(-1)[:80].reshape(2, 4, 10)
+    plain = record(model, x)
+    number = [n for n, entry in enumerate(plain) if entry["word"].lower() == "split"][1]
+    zeros = np.zeros_like(plain[number]["output"])
+    for results in ({"instead": {number: zeros}}, {"added": {number: -plain[number]["output"]}}):
+        changed = record(model, x, **results)
+        assert np.array_equal(changed[number]["computed"], plain[number]["output"])
+        first, second = np.split(changed[-1]["output"], 2, -1 if way == "keras" else 1)
+        assert first.any()
+        assert not second.any()
