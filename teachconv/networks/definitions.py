@@ -6,7 +6,8 @@ Each function returns a `Defined`: the value, and what the bound of `teachconv.t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from math import erf
 from typing import Any, NamedTuple
 
@@ -45,6 +46,11 @@ def operands(arrays: Sequence[np.ndarray], constants: Constants) -> list[np.ndar
 def clip(x: np.ndarray, *, low: float = 0.0, high: float = np.inf) -> Defined:
     """Return x between two numbers: relu, relu6 and hardtanh; nothing is rounded."""
     return Defined(np.minimum(np.maximum(_wide(x), low), high))
+
+
+def thresholded(x: np.ndarray, *, threshold: float, value: float) -> Defined:
+    """Return x, or a number where x is not above a threshold; nothing is rounded."""
+    return Defined(np.where(_wide(x) > threshold, _wide(x), value))
 
 
 def leaky_relu(x: np.ndarray, *, slope: Any) -> Defined:
@@ -129,6 +135,7 @@ def pointwise(*arrays: np.ndarray, function: str, constants: Constants = NONE) -
 
 _ERF = np.vectorize(erf, [float])
 _ULPS = 16  # of a function of the mathematical library
+_UNIT = 2.0**-24  # the unit roundoff of the type that the bounds of formulas are computed for
 # NumPy's name of each function, the size that its roundings are relative to, and how many it may have
 POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
     **dict.fromkeys(("add", "subtract"), (lambda _, *arrays: sum(map(np.abs, arrays)), 1)),
@@ -136,9 +143,11 @@ POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
     "divide": (lambda value, *_: np.abs(value), 2),  # or it is a product with a reciprocal
     **dict.fromkeys(("sqrt", "square", "reciprocal"), (lambda value, *_: np.abs(value), 3)),
     **dict.fromkeys(("minimum", "maximum", "abs", "negative"), (lambda *_: 0.0, 0)),
-    **dict.fromkeys(("floor", "ceil", "rint", "sign"), (lambda *_: 0.0, 0)),
-    **dict.fromkeys(("erf", "log"), (lambda value, _: np.abs(value), _ULPS)),
-    "exp": (lambda value, x: value * (1 + np.abs(x)), _ULPS),
+    **dict.fromkeys(("floor", "ceil", "rint", "sign", "trunc"), (lambda *_: 0.0, 0)),
+    **dict.fromkeys(("erf", "log", "log1p", "expm1"), (lambda value, _: np.abs(value), _ULPS)),
+    **dict.fromkeys(("log2", "log10", "arctan"), (lambda value, _: np.abs(value), _ULPS)),
+    **dict.fromkeys(("exp", "exp2"), (lambda value, x: value * (1 + np.abs(x)), _ULPS)),
+    **dict.fromkeys(("sin", "cos"), (lambda *_: 1.0, _ULPS)),
     "power": (lambda value, x, y: np.abs(value) * (1 + np.abs(y * np.log(np.abs(x)))), _ULPS),
 }
 
@@ -172,12 +181,6 @@ def gated(x: np.ndarray, gate: np.ndarray) -> Defined:
     """Return x · sigmoid(gate), as GLU of the two halves of an array."""
     made = smooth(gate, function="sigmoid")
     return Defined(_wide(x) * made.value, np.abs(_wide(x)) * made.sizes, made.terms + 1)
-
-
-def product(*arrays: np.ndarray, constants: Constants = NONE) -> Defined:
-    """Return the product of two matrices, of which one may be constant."""
-    x, w = operands(arrays, constants)
-    return Defined(x @ w, np.abs(x) @ np.abs(w), w.shape[-2])
 
 
 def pad(x: np.ndarray, *, sides: Pads, mode: str, value: float) -> Defined:
@@ -229,6 +232,164 @@ def smooth(x: np.ndarray, *, function: str, axis: int = -1, alpha: float | None 
         return Defined(value, np.abs(outer * wide) + flushed, _ULPS)
     sizes = np.maximum(np.abs(value), np.abs(outer) * around * (own in _DIFFERENCES)) * around
     return Defined(value, sizes + flushed + 0.5 * (own in _HALVES), _ULPS)
+
+
+def formula(
+    *arrays: np.ndarray, function: str, constants: Constants = NONE, errors: Any = None, **settings: Any
+) -> Defined:
+    """Return what a formula of `FORMULAS` makes of arrays and constants.
+
+    Args:
+        arrays: its operands.
+        function: its name.
+        constants: operands that a model does not compute, by their places.
+        errors: how far each array may be off; the sizes are then those of what follows from that alone.
+        settings: of the formula.
+    """
+    unit = _UNIT if errors is None else 0.0
+    given = [np.zeros(())] * len(arrays) if errors is None else errors
+    pairs = zip(operands(arrays, constants), operands(given, dict.fromkeys(constants, 0.0)), strict=True)
+    made = FORMULAS[function](*(Bounded(value, error, unit) for value, error in pairs), **settings)
+    return Defined(made.value, made.error / _UNIT, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """A number or an array, and how far it may be off when it is computed in floating point, in any order.
+
+    Attributes:
+        value: in float64.
+        error: of each number, at most.
+        unit: the unit roundoff; 0 for exact steps, which only carry errors on.
+    """
+
+    value: np.ndarray
+    error: Any
+    unit: float
+
+    def off(self, value: np.ndarray, error: Any, sizes: Any = None, terms: int = 1) -> Bounded:
+        """Return a value with an error, and with that of rounding terms of some sizes, or the value."""
+        error = error + bounds.gamma(terms, self.unit) * (np.abs(value) if sizes is None else sizes)
+        return Bounded(value, np.where(np.isfinite(value), error, 0.0), self.unit)
+
+    def by(self, function: Callable[..., np.ndarray], *args: Any) -> Bounded:
+        """Return it moved by a function of NumPy."""
+        error = np.broadcast_to(self.error, self.value.shape)
+        return Bounded(function(self.value, *args), function(error, *args), self.unit)
+
+    def __add__(self, other: Any) -> Bounded:
+        other = self._of(other)
+        return self.off(self.value + other.value, self.error + other.error)
+
+    def __mul__(self, other: Any) -> Bounded:
+        return self.contracted(np.multiply, self._of(other))
+
+    def __abs__(self) -> Bounded:
+        return Bounded(np.abs(self.value), self.error, self.unit)
+
+    def power(self, exponent: float) -> Bounded:
+        """Return a power of numbers that are at least 0."""
+        value = self.value**exponent
+        ends = (np.maximum(self.value + sign * self.error, 0.0) ** exponent for sign in (-1, 1))
+        return self.off(value, reduce(np.maximum, (np.abs(end - value) for end in ends)), None, _ULPS)
+
+    def mean(self, axes: tuple[int, ...], fewer: float = 0) -> Bounded:
+        """Return the sum over axes, which are kept, by their number of cells less some."""
+        parts = self.value, np.broadcast_to(self.error, self.value.shape), np.abs(self.value)
+        value, error, sizes = (np.sum(part, axes, keepdims=True) for part in parts)
+        count = self.value.size // max(1, value.size)
+        return self.off(value, error, sizes, count) * (1 / (count - fewer))
+
+    def contracted(self, function: Callable[..., np.ndarray], *others: Bounded) -> Bounded:
+        """Return what a sum of products, such as NumPy's matmul, makes of it and others."""
+        parts = self, *others
+        value = function(*(part.value for part in parts))
+        sizes = function(*(np.abs(part.value) for part in parts))
+        far = function(*(np.abs(part.value) + part.error for part in parts))
+        count = function(*(np.broadcast_to(1.0, part.value.shape) for part in parts)).max(initial=0.0)
+        return self.off(value, np.maximum(far - sizes, 0.0), sizes, int(count) * len(others))
+
+    def softmax(self) -> Bounded:
+        """Return the softmax over the last axis; -infinity is none of the numbers."""
+        # exp(-10,000) is 0
+        wide = np.maximum(self.value, self.value.max(-1, keepdims=True) - 1e4)
+        made = smooth(wide, function="softmax")
+        total = np.log((made.value * np.exp(self.error)).sum(-1, keepdims=True))
+        return self.off(made.value, made.value * np.expm1(self.error + total), made.sizes, made.terms)
+
+    def _of(self, other: Any) -> Bounded:
+        return (
+            other if isinstance(other, Bounded) else Bounded(_wide(other), self.unit * abs(other), self.unit)
+        )
+
+
+def _product(x: Bounded, w: Bounded, *, transposed: tuple[int, ...] = ()) -> Bounded:
+    parts = (each.by(np.swapaxes, -1, -2) if n in transposed else each for n, each in enumerate((x, w)))
+    return next(parts).contracted(np.matmul, next(parts))
+
+
+def _attention(query: Bounded, key: Bounded, value: Bounded, *mask: Bounded, scale: float) -> Bounded:
+    scores = _product(query, key, transposed=(1,)) * scale
+    return _product(reduce(Bounded.__add__, mask, scores).softmax(), value)
+
+
+def _einsum(first: Bounded, *others: Bounded, equation: str, bias: Any = None) -> Bounded:
+    made = first.contracted(partial(np.einsum, equation), *others)
+    return made if bias is None else made + Bounded(_wide(bias), 0.0, made.unit)
+
+
+def _squares(x: Bounded, axes: tuple[int, ...], order: float = 2, **fewer: float) -> Bounded:
+    return abs(x).power(order).mean(axes, **fewer)
+
+
+def _centred(x: Bounded, axes: tuple[int, ...]) -> Bounded:
+    return x + x.mean(axes) * -1.0
+
+
+def _kept(made: Bounded, axes: tuple[int, ...], keepdims: bool) -> Bounded:
+    return made if keepdims else made.by(np.squeeze, axes)
+
+
+def _norm(
+    x: Bounded, *, order: float, axes: tuple[int, ...], keepdims: bool = True, is_root: bool = True
+) -> Bounded:
+    total = _squares(x, axes, order) * float(np.prod([x.value.shape[axis] for axis in axes]))
+    return _kept(total.power(1 / order) if is_root else total, axes, keepdims)
+
+
+def _by_norm(x: Bounded, *, order: float, axes: tuple[int, ...], floor: float) -> Bounded:
+    norm = _norm(x, order=order, axes=axes)
+    return x * replace(norm, value=np.maximum(norm.value, floor)).power(-1.0)
+
+
+def _variance(x: Bounded, *, axes: tuple[int, ...], fewer: float, keepdims: bool, exponent: float) -> Bounded:
+    return _kept(_squares(_centred(x, axes), axes, fewer=fewer).power(exponent), axes, keepdims)
+
+
+def _by_neighbours(
+    x: Bounded, *, before: int, after: int, axis: int, bias: float, alpha: float, beta: float
+) -> Bounded:
+    last, count = x.by(np.moveaxis, axis, -1), x.value.shape[axis]
+    band = np.tri(count, k=before) * np.tri(count, k=after).T
+    near = abs(last).power(2).contracted(np.matmul, Bounded(band, 0.0, x.unit))
+    return (last * (near * alpha + bias).power(-beta)).by(np.moveaxis, -1, axis)
+
+
+# of operands and settings; each bound follows from the steps
+FORMULAS: dict[str, Callable[..., Bounded]] = {
+    "product": _product,
+    "attention": _attention,
+    "einsum": _einsum,
+    "squared difference": lambda x, y: abs(x + y * -1.0).power(2),
+    "norm": _norm,
+    "normalize": _by_norm,
+    "variance": _variance,
+    "local response norm": _by_neighbours,
+    "rms norm": lambda x, *gamma, axes, eps: reduce(
+        Bounded.__mul__, gamma, x * (_squares(x, axes) + eps).power(-0.5)
+    ),
+    "average": lambda x, *more: reduce(Bounded.__add__, more, x) * (1 / (1 + len(more))),
+}
 
 
 def judged(name: str, got: np.ndarray, made: Defined, dtype: Any) -> DiffRow:

@@ -53,6 +53,7 @@ def record_torch(
     from torch.overrides import TorchFunctionMode
 
     names = {module: name for name, module in model.named_modules()}
+    functional: Any = torch.nn.functional
     calls, inside, own = _Calls("torch", instead, added), [""], get_ident()
     constant = {id(array): array for array in (*model.parameters(), *model.buffers())}
 
@@ -60,6 +61,8 @@ def record_torch(
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             word = getattr(function, "__name__", str(function)).strip("_")
             named, kwargs = (inside[-1] or word, _TORCH.get(word, word)), kwargs or {}
+            if word == "multi_head_attention_forward":  # written in other functions, which are recorded
+                return inner(*args, **kwargs)
             arrays = [*_arrays([*args, *kwargs.values()])]
             if arrays and all(id(array) in constant for array in arrays):  # it makes a weight of weights
                 result = function(*args, **kwargs)
@@ -69,6 +72,15 @@ def record_torch(
             if arrays and (result is None or result is arrays[0]):  # which holds activations now
                 constant.pop(id(arrays[0]), None)
             return result
+
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        overridden = functional.has_torch_function
+        functional.has_torch_function = lambda arrays: False  # it asks, and would come here again
+        try:
+            with Recorder():
+                return functional.multi_head_attention_forward(*args, **kwargs)
+        finally:
+            functional.has_torch_function = overridden
 
     def enter(module: Any, *_: Any) -> None:
         if get_ident() == own:
@@ -170,7 +182,7 @@ _SETTINGS = (
     *("x_min", "x_max"),  # of keras.ops.clip
     *("scale", "offset", "mean", "variance", "depthwise_kernel", "keepdims", "interpolation"),
     *("antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio", "pad_width", "mode", "sorted"),
-    *("output_size", "decimals"),
+    *("output_size", "decimals", "equation", "subscripts", "order", "correction"),
 )
 
 
@@ -498,7 +510,10 @@ class _Calls:
 
 
 # what returns several arrays that are parts of one; each is a call of its own
-_SPLITS = ("split", "chunk", "unbind", "tensor_split", "split_with_sizes", "unpack", "unstack")
+_SPLITS = (
+    *("split", "chunk", "unbind", "tensor_split", "split_with_sizes", "unpack", "unstack", "split_v"),
+    *("array_split", "hsplit", "vsplit", "dsplit"),
+)
 
 
 def _numpy(value: Any) -> np.ndarray:

@@ -25,7 +25,8 @@ from ..support.memory import check_bytes
 from ..translation import onnx_models
 from ..translation.onnx_run import run_model
 from . import recorder
-from .reading import LAYOUT, Layer, arrays_in, by_law, read
+from .formula_calls import arrays_in
+from .reading import LAYOUT, Layer, by_law, read
 
 INPUT = -1  # stands for the model's input among the sources of a layer
 OWN_AXIS = ("convolution", "transposed convolution", "max pool", "average pool", "batch norm")

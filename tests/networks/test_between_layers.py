@@ -54,6 +54,60 @@ def test_gates_orders_and_indices_by_hand():
     assert definitions.gated(x, 0 * x).value.tolist() == [[1.5, 0.5, 1]]
 
 
+def wide(*arrays):
+    return [np.float32(each) for each in arrays]
+
+
+@pytest.mark.parametrize(
+    ("function", "arrays", "settings", "right"),
+    [
+        ("product", ([[1, 2]], [[3], [-4]]), {}, [[-5]]),
+        ("product", ([[1], [2]], [[3, -4]]), {"transposed": (0, 1)}, [[-5]]),
+        ("squared difference", ([3, 1], [1, 2]), {}, [4, 1]),
+        ("average", ([3, 1], [1, 2], [5, 0]), {}, [3, 1]),
+        ("norm", ([[3, -4]],), {"order": 2, "axes": (1,), "keepdims": False}, [5]),
+        ("norm", ([[3, -4]],), {"order": 1, "axes": (1,), "keepdims": True}, [[7]]),
+        ("norm", ([[3, -4]],), {"order": 2, "axes": (1,), "is_root": False}, [[25]]),
+        ("normalize", ([[3, -4], [0, 0]],), {"order": 2, "axes": (1,), "floor": 1e-6}, [[0.6, -0.8], [0, 0]]),
+        ("variance", ([[1, 3, 8]],), {"axes": (1,), "fewer": 1, "keepdims": False, "exponent": 1}, [13]),
+        ("rms norm", ([[3, -4]], [2, 1]), {"axes": (1,), "eps": 3.5}, [[1.5, -1]]),
+        ("einsum", ([[1, 2]], [[3, 4]]), {"equation": "ni,nj->ij", "bias": [1, 0]}, [[4, 4], [7, 8]]),
+        (
+            "local response norm",  # 1 + (x² of itself and the one before), to the power of 1
+            ([[1, 2, 3]],),
+            {"before": 1, "after": 0, "axis": 1, "bias": 1, "alpha": 1, "beta": 1},
+            [[1 / 2, 2 / 6, 3 / 14]],
+        ),
+        (
+            "attention",  # the second key is masked for the first query; the scores of the second are equal
+            ([[1], [0]], [[1], [5]], [[2], [4]], [[0, -np.inf], [0, 0]]),
+            {"scale": 1},
+            [[2], [3]],
+        ),
+    ],
+)
+@np.errstate(all="ignore")  # masked scores are -infinity
+def test_formulas_by_hand(function, arrays, settings, right):
+    arrays = wide(*arrays)
+    made = definitions.formula(*arrays, function=function, **settings)
+    assert np.allclose(made.value, right, rtol=1e-12)
+    assert definitions.judged("", np.float32(right), made, "float32").passed
+    wrong = np.float32(right) + np.float32(1e-4)
+    assert definitions.judged("", wrong, made, "float32").passed is False
+    constants = {len(arrays) - 1: arrays[-1]} if arrays[1:] else {}
+    same = definitions.formula(
+        *arrays[: len(arrays) - len(constants)], function=function, constants=constants, **settings
+    )
+    assert np.array_equal(same.value, made.value)
+    errors = [1e-3 * np.abs(np.cos(np.arange(each.size))).reshape(each.shape) for each in arrays]
+    moved = definitions.formula(*arrays, function=function, errors=errors, **settings).sizes * 2.0**-24
+    for seed in range(20):  # whatever the errors are, the result moves by no more
+        signs = np.random.default_rng(seed)
+        shifted = [x + e * signs.choice([-1, 1], x.shape) for x, e in zip(arrays, errors, strict=True)]
+        value = definitions.formula(*shifted, function=function, **settings).value
+        assert (np.abs(value - made.value) <= moved * (1 + 1e-6) + 1e-12).all(), function
+
+
 def test_groups_of_channels_are_normalised_wherever_these_are():
     x = np.random.default_rng(0).standard_normal((2, 6, 5, 4)).astype("float32")
     facts = {"groups": 3, "gamma": None, "beta": None, "eps": 1e-5}
@@ -420,3 +474,52 @@ def test_each_part_of_a_split_can_be_put_in_place_of_what_was_computed(way, tmp_
         first, second = np.split(changed[-1]["output"], 2, -1 if way == "keras" else 1)
         assert first.any()
         assert not second.any()
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_attention_of_a_layer_is_that_by_hand(weights):
+    """PyTorch's function for it was one call without a definition, and so was all behind it."""
+    torch = pytest.importorskip("torch")
+
+    class Attention(torch.nn.Module):
+        def __init__(self, is_layer):
+            super().__init__()
+            torch.manual_seed(0)
+            self.heads = torch.nn.MultiheadAttention(24, 4, batch_first=True)
+            self.is_layer = is_layer
+
+        def forward(self, x):
+            if self.is_layer:
+                return self.heads(x, x, x, need_weights=weights)[0]
+            own = self.heads
+            qkv = torch.nn.functional.linear(x, own.in_proj_weight, own.in_proj_bias)
+            q, k, v = qkv.reshape(*x.shape[:2], 3, 4, 6).permute(2, 0, 3, 1, 4)
+            scores = q @ k.transpose(-2, -1) * 6**-0.5
+            return own.out_proj((scores.softmax(-1) @ v).transpose(1, 2).reshape(x.shape))
+
+    x = np.random.default_rng(0).standard_normal((2, 7, 24)).astype("float32")
+    report = tc.compare(Attention(True).eval(), Attention(False).eval(), x)
+    assert report.passed, str(report)
+    changed = Attention(False).eval()
+    changed.heads.in_proj_weight.data[30] *= 1.01
+    row = tc.compare(Attention(True).eval(), changed, x).first_parting
+    assert (row.a.rpartition(" ")[2], row.code) == ("linear", "scale"), row
+    assert torch.nn.functional.has_torch_function((torch.zeros(1),)) is False
+
+
+def test_another_scale_of_attention_and_another_equation_have_their_reason():
+    torch = pytest.importorskip("torch")
+    attention = torch.nn.functional.scaled_dot_product_attention
+    plain, scaled = (network(torch, lambda y, _, s=s: attention(y, y, y, scale=s)) for s in (0.5, 0.505))
+    row = tc.compare(plain, scaled, X).first_parting
+    assert (row.a, row.code) == ("scaled_dot_product_attention", "scale")
+    assert "scale 0.505, where 'scaled_dot_product_attention' (torch) has scale 0.5" in row.reason.replace(
+        "scale=", "scale "
+    )
+    one, other = (
+        network(torch, lambda y, _, text=text: torch.einsum(text, y, y))
+        for text in ("bchw,bcvw->bhv", "bchw,bcvw->bvh")
+    )
+    assert tc.compare(one, one, X).passed
+    other = network(torch, lambda y, _: torch.einsum("bchw,bdhw->bcd", y, y))
+    assert tc.compare(one, other, X).first_parting.a == "einsum"

@@ -45,7 +45,11 @@ def test_errors_are_carried_through_a_convolution():
     [
         (definitions.clip, {"low": 0.0}, [[[0.5, 0], [0.5, 0.5]]]),  # -2 stays below 0
         (definitions.leaky_relu, {"slope": 0.5}, [[[0.5, 0.25], [0.5, 0.5]]]),
-        (definitions.pointwise, {"function": "divide", "constants": {1: 4}}, [[[0.125, 0.125], [0.125, 0.125]]]),
+        (
+            definitions.pointwise,
+            {"function": "divide", "constants": {1: 4}},
+            [[[0.125, 0.125], [0.125, 0.125]]],
+        ),
         # |(x ± 1/2)² - x²| is at most |x| + 1/4
         (definitions.pointwise, {"function": "square"}, [[[1.25, 2.25], [3.25, 4.25]]]),
         (definitions.reduced, {"function": "mean", "axes": (1,), "keepdims": True}, [[[0.5, 0.5]]]),

@@ -61,7 +61,47 @@ def of_torch():
         lambda x: x.ceil(),
         lambda x: x.sign(),
     )
-    return recorder.record_torch(All(norm, *smooth, *shrinks, *taken).eval(), X)
+    heads, table = torch.from_numpy(WEIGHTS).reshape(2, 4, 1), torch.from_numpy(WEIGHTS)[:, None] - 1.25
+    attention = F.scaled_dot_product_attention
+    normalised = (
+        nn.RMSNorm([3, 5]),
+        lambda x: F.rms_norm(x, [5], torch.linspace(0.5, 1, 5), 1e-3),
+        F.normalize,
+        lambda x: F.normalize(x, 1.0, 2),
+        nn.LocalResponseNorm(3, 0.5, 0.6, 2.0),
+        nn.LocalResponseNorm(2),
+        lambda x: x.var(1),
+        lambda x: torch.var(x, (2, 3), correction=0, keepdim=True),
+        lambda x: x.std((1, 2), False),
+        lambda x: torch.std(x, 3),
+        lambda x: torch.norm(x, dim=1),
+        lambda x: x.norm(1, 2, True),
+        lambda x: torch.linalg.vector_norm(x, 2, (2, 3)),
+    )
+    products = (
+        lambda x: attention(x, x * 0.5, x + 1),
+        lambda x: attention(x, x.flip(1), x.sigmoid(), is_causal=True, scale=0.25),
+        lambda x: attention(x, x, x, torch.tril(torch.ones(3, 3, dtype=torch.bool))),
+        lambda x: attention(x, x, x, torch.arange(9.0).reshape(3, 3) / 4),
+        lambda x: torch.einsum("bchw,bcvw->bhv", x, x),
+        lambda x: torch.einsum("nhw,bwcn->bch", heads * table.reshape(2, 1, 4), x[:, :, :, 1:3]),
+        lambda x: torch.bmm(x[:, 0], x[:, 1].transpose(1, 2)),
+        lambda x: x[0, 0] @ x[0, 1].T,
+        lambda x: torch.matmul(x, torch.linspace(-1, 1, 60).reshape(4, 5, 3)),
+    )
+    pointwise = (
+        lambda x: torch.log1p(x.abs()),
+        torch.expm1,
+        torch.sin,
+        torch.cos,
+        torch.atan,
+        torch.trunc,
+        lambda x: torch.exp2(x),
+        lambda x: torch.log2(x.abs() + 1),
+        nn.Threshold(0.5, -2.0),
+    )
+    parts = norm, *smooth, *shrinks, *taken, *normalised, *products, *pointwise
+    return recorder.record_torch(All(*parts).eval(), X)
 
 
 def of_keras():
@@ -111,6 +151,17 @@ def of_keras():
         ops.hard_sigmoid(image),
         ops.floor(image),
         ops.round(image),
+        layers.RMSNormalization()(image),
+        layers.UnitNormalization()(image),
+        layers.UnitNormalization((1, 2))(image),
+        ops.normalize(image, 1, 1),
+        ops.var(image, (1, 2)),
+        ops.std(image, -1, keepdims=True),
+        ops.einsum("bhwc,bhvc->bwv", image, image),
+        layers.EinsumDense("abc,cd->abd", output_shape=(None, 3), bias_axes="d")(line),
+        layers.Average()([image, ops.abs(image), ops.sin(image)]),
+        ops.log1p(ops.abs(image)),
+        ops.matmul(image, ops.transpose(image, (0, 1, 3, 2))),
     ]
     model = keras.Model(image, made)
     norms[0].set_weights([*WEIGHTS])
@@ -120,6 +171,7 @@ def of_keras():
 def of_onnx():
     """Nodes of ONNX, run by onnxruntime."""
     nodes, held = [], {"k": np.int64([2]), "axes": np.int64([2, 3]), "gamma": WEIGHTS[0], "beta": WEIGHTS[1]}
+    held["one"] = np.float32([1])
 
     def node(word, *more, outputs=1, **attributes):
         names = [f"{word}_{len(nodes)}_{n}" for n in range(outputs)]
@@ -136,6 +188,19 @@ def of_onnx():
     node("ReduceMax", "axes")
     node("ReduceMin", "k", keepdims=0)
     node("GroupNormalization", "gamma", "beta", num_groups=2, epsilon=1e-3)  # of four channels
+    node("LRN", size=3, alpha=0.5, beta=0.6, bias=2.0)
+    node("LRN", size=5)
+    node("LpNormalization", axis=1)
+    node("LpNormalization", axis=2, p=1)
+    node("ReduceL2", "axes")
+    node("ReduceL1", "k", keepdims=0)
+    node("ReduceSumSquare", "axes")
+    node("Einsum", "x", equation="bchw,bcvw->bhv")
+    node("ThresholdedRelu", alpha=0.5)
+    node("Mean", "x", "one")
+    node("Sum", "x", "one", "x")
+    for word in ("Sin", "Cos", "Atan"):
+        node(word)
     graph = helper.make_graph(
         nodes,
         "between",

@@ -162,14 +162,9 @@ def _moved_by_definition(layer: Layer, errors: Sequence[np.ndarray], value: np.n
     """Return how far a definition's result may move with its inputs."""
     assert layer.op is not None
     inputs, words = [each.astype(np.float64) for each in layer.inputs], dict(layer.arguments)
-    if layer.op_type == "product":
-        constant = {n: np.abs(matrix) for n, matrix in words.get("constants", {}).items()}
-        matrices = [*map(np.abs, inputs)]
-        moved = []
-        for at in range(len(inputs)):
-            one = [errors[n] if n == at else each + errors[n] for n, each in enumerate(matrices)]
-            moved.append(layer.op(*one, constants=constant).value)
-        return np.asarray(sum(moved))
+    if is_one_of(layer.op, [definitions.formula]):
+        made = layer.op(*inputs, errors=errors, **words)
+        return bounds.direct(made.sizes, made.terms, np.float32)
     if words.get("function") in definitions.SOFTMAX:  # the logarithm moves by twice the largest error
         most = 2 * errors[0].max(words.get("axis", -1), keepdims=True)
         return most if words["function"] == "log_softmax" else value * np.expm1(most)
