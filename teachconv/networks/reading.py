@@ -452,6 +452,8 @@ def _instance_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         shape = [size if axis in axes else 1 for axis, size in enumerate(x.shape)]
     elif word.startswith("groupnorm"):
         groups, axes = said.get("num_groups", said.get("groups")), (2,) if axis == 1 else (1, 3)
+        if groups in (-1, x.shape[axis]):  # of one channel each
+            word, groups, axes = "instancenorm", 0, tuple(n for n in range(1, x.ndim) if n != axis)
         own = {n: None if w is None else np.repeat(w, x.shape[axis] // w.size) for n, w in own.items()}
     elif said.get("running_mean") is not None:
         return {}

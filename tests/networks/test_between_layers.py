@@ -259,6 +259,124 @@ def test_an_activation_that_is_written_as_several_layers_is_not_the_reason(is_fi
     assert words.startswith("the layers compute the same, but what moves the numbers differs")
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_another_activation_is_named_however_it_is_written(is_first):
+    """The hard sigmoid as a converter writes it: 3 is added by the convolution, then a ReLU6 and a factor."""
+    conv, folded = (
+        convolution(name, np.ones((6, 5, 4, 3)) / 40, [b, b, b]) for name, b in (("a", 0), ("b", 3))
+    )
+    gate = smooth("gate", "sigmoid", conv.output)
+    clip = layer("clip", "relu", definitions.clip, folded.output, low=0.0, high=6.0)
+    times = layer(
+        "times", "multiply", definitions.pointwise, clip.output, function="multiply", constants={1: 1 / 6}
+    )
+    sides = [conv, gate], [folded, clip, times]
+    words = "a hardsigmoid for a sigmoid: 'times' (keras) beside 'gate' (keras)"
+    assert said(*(sides if is_first else sides[::-1])) == ("op_type", words)
+
+
+def test_the_approximate_gelu_of_nine_nodes_beside_the_exact_one():
+    x = IMAGE
+    square = layer("first", "multiply", definitions.pointwise, x, x, function="multiply")
+    nodes = [square]
+
+    def node(function, *inputs, **more):
+        nodes.append(
+            layer(
+                f"{function} {len(nodes)}",
+                function,
+                definitions.pointwise,
+                *inputs,
+                function=function,
+                **more,
+            )
+        )
+        return nodes[-1].output
+
+    cube = node("multiply", square.output, x)
+    inner = node("add", x, node("multiply", cube, constants={0: 0.044715}))
+    nodes.append(smooth("tanh", "tanh", node("multiply", inner, constants={1: (2 / np.pi) ** 0.5})))
+    node("multiply", node("multiply", x, node("add", nodes[-1].output, constants={1: 1})), constants={1: 0.5})
+    code, words = said([smooth("gelu", "gelu")], nodes)
+    assert code == "function"
+    assert "has function 'gelu (tanh)', where 'gelu' (keras) has function 'gelu'" in words
+
+
+def test_the_norms_are_one_family():
+    """Keras has the norm of each channel as one of as many groups; torch's own call is another."""
+    x, facts = IMAGE, {"gamma": None, "beta": None}
+    entry = {"name": "norm", "framework": "keras", "word": "GroupNormalization", "args": [x]}
+    for groups in (4, -1):
+        made = definitions.normalised(x, groups=0, axes=(1, 2), eps=1e-3, **facts).value
+        kwargs = {"groups": groups, "epsilon": 1e-3, "axis": -1}
+        norm = read(entry | {"kwargs": kwargs, "output": np.float32(made)}, lambda array: array is x)
+        assert norm.op_type == "instance norm"
+        assert judge(norm, norm.inputs, norm.output).passed
+        other = layer("a", "instance norm", definitions.normalised, eps=1e-5, groups=0, axes=(1, 2), **facts)
+        assert said([other], [norm])[0] == "eps"
+    rows = layer("rows", "layer norm", definitions.normalised, eps=1e-5, groups=0, axes=(3,), **facts)
+    assert said([other], [rows])[1] == "a layer norm for an instance norm: 'rows' (keras) beside 'a' (keras)"
+
+
+def test_a_scale_and_an_offset_are_the_normalisation_that_they_are():
+    """Rescaling beside what a converter makes of it."""
+    words = {"mean": np.zeros(4), "variance": np.ones(4), "eps": 0.0, "axis": -1}
+    rescaled = layer(
+        "r", "batch norm", definitions.batch_norm, gamma=np.full(4, 0.5), beta=-np.ones(4), **words
+    )
+
+    def written(scale, offset):
+        times = layer("m", "multiply", definitions.pointwise, function="multiply", constants={1: scale})
+        return [
+            times,
+            layer(
+                "s",
+                "subtract",
+                definitions.pointwise,
+                times.output,
+                function="subtract",
+                constants={1: offset},
+            ),
+        ]
+
+    assert said([rescaled], written(0.25, 1)) == (
+        "weights",
+        "another gamma: 'm + s' (keras) differs from 'r' (keras) by up to 0.25",
+    )
+    assert (
+        "another beta: 'm + s' (keras) differs from 'r' (keras) by up to 1"
+        in said([rescaled], written(0.5, 2))[1]
+    )
+    assert said(written(0.5, 2), [rescaled])[0] == "weights"
+
+
+def test_another_order_of_the_same_layers():
+    tanh, plus = smooth("t", "tanh"), layer("p", "add", definitions.pointwise, IMAGE, IMAGE, function="add")
+    after, before = (
+        smooth("t", "tanh", plus.output),
+        layer("p", "add", definitions.pointwise, tanh.output, IMAGE, function="add"),
+    )
+    code, words = said([plus, after], [tanh, before])
+    assert (code, words) == (
+        "order",
+        "the layers are in another order: tanh, add, where the first model has add, tanh",
+    )
+    assert said([plus, after], [after])[1] == "the second model has no such layer: 'p' (keras) is an addition"
+
+
+def test_an_array_of_other_numbers_is_said_in_numbers():
+    norm = smooth("a", "softsign")
+    wrong = norm.output.copy()
+    wrong[0, 2, 3, 1] = 7
+    array = Layer("dumped", "arrays", "array", "array", (), wrong)
+    value = f"{norm.output[0, 2, 3, 1]:.4g}"
+    words = f"the array holds other numbers: 7 in cell [0, 2, 3, 1], where 'a' (keras) returns {value}"
+    assert said([norm], [array]) == ("result", words)
+    array = replace(array, output=wrong[:, :5])
+    words = "the array holds other numbers, of shape [1, 5, 5, 4], where 'a' (keras) returns [1, 6, 5, 4]"
+    assert said([norm], [array]) == ("result", words)
+
+
 def test_shapes_that_differ_are_said_in_words():
     arrays = [np.float32(np.arange(n).reshape(1, n // 5, 5)) for n in (30, 15)]
 
