@@ -81,38 +81,6 @@ def folded_factors(mean: Any, variance: Any, gamma: Any, beta: Any, eps: float) 
     return factor, beta - shift, np.abs(beta) + np.abs(shift)
 
 
-def normalised(
-    x: np.ndarray, *, groups: int, gamma: Any, beta: Any, eps: float, axes: tuple[int, ...]
-) -> Defined:
-    """Return x less its mean over axes, by its deviation there: instance, layer and group normalisation.
-
-    Args:
-        x: the input.
-        groups: of channels; 0 for none.
-        gamma: what that is multiplied by, in a shape that broadcasts; or None.
-        beta: what is added, likewise.
-        eps: is added to the variance.
-        axes: over which means are taken; with groups, those of what `grouped` returns.
-    """
-    wide = _wide(x)
-    parts = grouped(wide, groups, axes)
-    mean, variance = (of(parts, axis=axes, keepdims=True) for of in (np.mean, np.var))
-    deviation = np.sqrt(variance + eps)
-    value = ((parts - mean) / deviation).reshape(x.shape)
-    # in any order of summation the mean m is off by step · E|x|, and the variance, of E[(x - m)²] as well as
-    # of E[x²] - m² (onnxruntime, JAX) or Welford's sums, by step · (E[x²] + 2 E|x| (|m| + deviation))
-    count = parts.size // mean.size + _ROUNDINGS
-    step, size = bounds.gamma(count, 2.0**-24), np.abs(parts).mean(axes, keepdims=True)
-    squares = np.square(parts).mean(axes, keepdims=True) + 2 * size * (np.abs(mean) + np.sqrt(variance))
-    relative = squares / deviation**2  # of the variance; the root halves it
-    relative = relative / (2 * np.maximum(2.0**-20, 1 - step * relative))
-    few = _ROUNDINGS / count  # as a part of count: of each number's own products and sums
-    sizes = (size + few * np.abs(parts)) / deviation * (1 + step * relative)
-    sizes = (sizes + np.abs(parts - mean) / deviation * (relative + few)).reshape(x.shape)
-    gamma, beta = (_wide(start if w is None else w) for w, start in ((gamma, 1.0), (beta, 0.0)))
-    return Defined(value * gamma + beta, sizes * np.abs(gamma) + few * np.abs(beta), count)
-
-
 def grouped(x: np.ndarray, groups: int, axes: tuple[int, ...]) -> np.ndarray:
     """Return an array with an axis for the groups of its channels, which are in axis 1, or last; 0 for none.
 
@@ -234,6 +202,7 @@ def smooth(x: np.ndarray, *, function: str, axis: int = -1, alpha: float | None 
     return Defined(value, sizes + flushed + 0.5 * (own in _HALVES), _ULPS)
 
 
+@np.errstate(divide="ignore", invalid="ignore")  # of numbers that are not finite
 def formula(
     *arrays: np.ndarray, function: str, constants: Constants = NONE, errors: Any = None, **settings: Any
 ) -> Defined:
@@ -250,7 +219,7 @@ def formula(
     given = [np.zeros(())] * len(arrays) if errors is None else errors
     pairs = zip(operands(arrays, constants), operands(given, dict.fromkeys(constants, 0.0)), strict=True)
     made = FORMULAS[function](*(Bounded(value, error, unit) for value, error in pairs), **settings)
-    return Defined(made.value, made.error / _UNIT, 1)
+    return Defined(made.value, made.error / _UNIT / max(1, made.terms), max(1, made.terms))
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,21 +230,23 @@ class Bounded:
         value: in float64.
         error: of each number, at most.
         unit: the unit roundoff; 0 for exact steps, which only carry errors on.
+        terms: how many roundings lie behind it.
     """
 
     value: np.ndarray
     error: Any
     unit: float
+    terms: int = 0
 
     def off(self, value: np.ndarray, error: Any, sizes: Any = None, terms: int = 1) -> Bounded:
         """Return a value with an error, and with that of rounding terms of some sizes, or the value."""
         error = error + bounds.gamma(terms, self.unit) * (np.abs(value) if sizes is None else sizes)
-        return Bounded(value, np.where(np.isfinite(value), error, 0.0), self.unit)
+        return Bounded(value, np.where(np.isfinite(value), error, 0.0), self.unit, self.terms + terms)
 
     def by(self, function: Callable[..., np.ndarray], *args: Any) -> Bounded:
         """Return it moved by a function of NumPy."""
         error = np.broadcast_to(self.error, self.value.shape)
-        return Bounded(function(self.value, *args), function(error, *args), self.unit)
+        return replace(self, value=function(self.value, *args), error=function(error, *args))
 
     def __add__(self, other: Any) -> Bounded:
         other = self._of(other)
@@ -285,20 +256,32 @@ class Bounded:
         return self.contracted(np.multiply, self._of(other))
 
     def __abs__(self) -> Bounded:
-        return Bounded(np.abs(self.value), self.error, self.unit)
+        return replace(self, value=np.abs(self.value))
 
     def power(self, exponent: float) -> Bounded:
         """Return a power of numbers that are at least 0."""
         value = self.value**exponent
-        ends = (np.maximum(self.value + sign * self.error, 0.0) ** exponent for sign in (-1, 1))
-        return self.off(value, reduce(np.maximum, (np.abs(end - value) for end in ends)), None, _ULPS)
+        least = 2.0**-20 * self.value * (exponent < 0)  # of a quotient by less, nothing is known
+        ends = (np.maximum(self.value + sign * self.error, least) ** exponent for sign in (-1, 1))
+        terms = 3 if 2 * exponent % 1 == 0 else _ULPS  # of a root, a quotient and a product
+        return self.off(value, reduce(np.maximum, (np.abs(end - value) for end in ends)), None, terms)
 
-    def mean(self, axes: tuple[int, ...], fewer: float = 0) -> Bounded:
-        """Return the sum over axes, which are kept, by their number of cells less some."""
+    def mean(self, axes: tuple[int, ...]) -> Bounded:
+        """Return the mean over axes, which are kept."""
         parts = self.value, np.broadcast_to(self.error, self.value.shape), np.abs(self.value)
-        value, error, sizes = (np.sum(part, axes, keepdims=True) for part in parts)
+        value, error, sizes = (np.mean(part, axes, keepdims=True) for part in parts)
+        return self.off(value, error, sizes, self.value.size // max(1, value.size) + 1)
+
+    def variance(self, axes: tuple[int, ...], fewer: float = 0.0) -> Bounded:
+        """Return the sum of squared distances from the mean over axes, by their number of cells less some."""
+        mean, over = self.mean(axes), partial(np.mean, axis=axes, keepdims=True)
+        centred, size = np.abs(self.value - mean.value), over(np.abs(self.value))
+        value = np.asarray(over(centred**2))
+        error = 2 * over(centred * self.error) + over((self.error + mean.error) ** 2)
+        # also as E[x²] - m² (onnxruntime, JAX) or by Welford's sums
+        sizes = over(self.value**2) + 2 * size * (np.abs(mean.value) + np.sqrt(value))
         count = self.value.size // max(1, value.size)
-        return self.off(value, error, sizes, count) * (1 / (count - fewer))
+        return self.off(value, error, sizes, count + _ROUNDINGS) * (count / (count - fewer))
 
     def contracted(self, function: Callable[..., np.ndarray], *others: Bounded) -> Bounded:
         """Return what a sum of products, such as NumPy's matmul, makes of it and others."""
@@ -338,14 +321,6 @@ def _einsum(first: Bounded, *others: Bounded, equation: str, bias: Any = None) -
     return made if bias is None else made + Bounded(_wide(bias), 0.0, made.unit)
 
 
-def _squares(x: Bounded, axes: tuple[int, ...], order: float = 2, **fewer: float) -> Bounded:
-    return abs(x).power(order).mean(axes, **fewer)
-
-
-def _centred(x: Bounded, axes: tuple[int, ...]) -> Bounded:
-    return x + x.mean(axes) * -1.0
-
-
 def _kept(made: Bounded, axes: tuple[int, ...], keepdims: bool) -> Bounded:
     return made if keepdims else made.by(np.squeeze, axes)
 
@@ -353,7 +328,7 @@ def _kept(made: Bounded, axes: tuple[int, ...], keepdims: bool) -> Bounded:
 def _norm(
     x: Bounded, *, order: float, axes: tuple[int, ...], keepdims: bool = True, is_root: bool = True
 ) -> Bounded:
-    total = _squares(x, axes, order) * float(np.prod([x.value.shape[axis] for axis in axes]))
+    total = abs(x).power(order).mean(axes) * float(np.prod([x.value.shape[axis] for axis in axes]))
     return _kept(total.power(1 / order) if is_root else total, axes, keepdims)
 
 
@@ -363,7 +338,21 @@ def _by_norm(x: Bounded, *, order: float, axes: tuple[int, ...], floor: float) -
 
 
 def _variance(x: Bounded, *, axes: tuple[int, ...], fewer: float, keepdims: bool, exponent: float) -> Bounded:
-    return _kept(_squares(_centred(x, axes), axes, fewer=fewer).power(exponent), axes, keepdims)
+    return _kept(x.variance(axes, fewer).power(exponent), axes, keepdims)
+
+
+def _normalised(
+    x: Bounded, *, groups: int, gamma: Any, beta: Any, eps: float, axes: tuple[int, ...]
+) -> Bounded:
+    """Return x less its mean over axes, by its deviation there: instance, layer and group normalisation."""
+    parts = x.by(grouped, groups, axes)
+    factor = (parts.variance(axes) + eps).power(-0.5)
+    made = (parts + parts.mean(axes) * -1.0) * factor
+    sizes = np.abs(parts.value) * factor.value  # also as x · factor - mean · factor
+    made = made.off(made.value, made.error, sizes, _ROUNDINGS)
+    gamma, beta = (Bounded(_wide(n if w is None else w), 0.0, x.unit) for n, w in ((1, gamma), (0, beta)))
+    made = made.by(np.reshape, x.value.shape) * gamma + beta
+    return made.off(made.value, made.error, np.abs(beta.value), _ROUNDINGS)
 
 
 def _by_neighbours(
@@ -382,11 +371,12 @@ FORMULAS: dict[str, Callable[..., Bounded]] = {
     "einsum": _einsum,
     "squared difference": lambda x, y: abs(x + y * -1.0).power(2),
     "norm": _norm,
+    "normalised": _normalised,
     "normalize": _by_norm,
     "variance": _variance,
     "local response norm": _by_neighbours,
     "rms norm": lambda x, *gamma, axes, eps: reduce(
-        Bounded.__mul__, gamma, x * (_squares(x, axes) + eps).power(-0.5)
+        Bounded.__mul__, gamma, x * (abs(x).power(2).mean(axes) + eps).power(-0.5)
     ),
     "average": lambda x, *more: reduce(Bounded.__add__, more, x) * (1 / (1 + len(more))),
 }

@@ -461,8 +461,8 @@ def _instance_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     given = weights | {"groups": groups, "eps": said.get("eps", said.get("epsilon", 1e-5)), "axes": axes}
     return {
         "op_type": word.removesuffix("alization").replace("norm", " norm"),
-        "op": definitions.normalised,
-        "arguments": given,
+        "op": definitions.formula,
+        "arguments": {"function": "normalised", **given},
     }
 
 

@@ -34,6 +34,7 @@ from mmap import ACCESS_READ, mmap
 from tempfile import TemporaryFile
 from threading import RLock, get_ident
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -74,13 +75,9 @@ def record_torch(
             return result
 
     def inner(*args: Any, **kwargs: Any) -> Any:
-        overridden = functional.has_torch_function
-        functional.has_torch_function = lambda arrays: False  # it asks, and would come here again
-        try:
-            with Recorder():
-                return functional.multi_head_attention_forward(*args, **kwargs)
-        finally:
-            functional.has_torch_function = overridden
+        # it asks, and would come here again
+        with patch.object(functional, "has_torch_function", lambda arrays: False), Recorder():
+            return functional.multi_head_attention_forward(*args, **kwargs)
 
     def enter(module: Any, *_: Any) -> None:
         if get_ident() == own:

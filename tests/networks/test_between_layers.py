@@ -100,7 +100,8 @@ def test_formulas_by_hand(function, arrays, settings, right):
     )
     assert np.array_equal(same.value, made.value)
     errors = [1e-3 * np.abs(np.cos(np.arange(each.size))).reshape(each.shape) for each in arrays]
-    moved = definitions.formula(*arrays, function=function, errors=errors, **settings).sizes * 2.0**-24
+    moved = definitions.formula(*arrays, function=function, errors=errors, **settings)
+    moved = moved.sizes * moved.terms * 2.0**-24
     for seed in range(20):  # whatever the errors are, the result moves by no more
         signs = np.random.default_rng(seed)
         shifted = [x + e * signs.choice([-1, 1], x.shape) for x, e in zip(arrays, errors, strict=True)]
@@ -111,8 +112,8 @@ def test_formulas_by_hand(function, arrays, settings, right):
 def test_groups_of_channels_are_normalised_wherever_these_are():
     x = np.random.default_rng(0).standard_normal((2, 6, 5, 4)).astype("float32")
     facts = {"groups": 3, "gamma": None, "beta": None, "eps": 1e-5}
-    first = definitions.normalised(x, axes=(2,), **facts).value
-    last = definitions.normalised(x.transpose(0, 2, 3, 1), axes=(1, 3), **facts).value
+    first = definitions.formula(x, function="normalised", axes=(2,), **facts).value
+    last = definitions.formula(x.transpose(0, 2, 3, 1), function="normalised", axes=(1, 3), **facts).value
     assert np.allclose(first, last.transpose(0, 3, 1, 2), rtol=1e-12)
     blocks = first.reshape(2, 3, -1)
     assert np.allclose([blocks.mean(-1), blocks.var(-1)], [np.zeros((2, 3)), np.ones((2, 3))], atol=1e-4)
@@ -307,14 +308,32 @@ def test_the_norms_are_one_family():
     x, facts = IMAGE, {"gamma": None, "beta": None}
     entry = {"name": "norm", "framework": "keras", "word": "GroupNormalization", "args": [x]}
     for groups in (4, -1):
-        made = definitions.normalised(x, groups=0, axes=(1, 2), eps=1e-3, **facts).value
+        made = definitions.formula(x, function="normalised", groups=0, axes=(1, 2), eps=1e-3, **facts).value
         kwargs = {"groups": groups, "epsilon": 1e-3, "axis": -1}
         norm = read(entry | {"kwargs": kwargs, "output": np.float32(made)}, lambda array: array is x)
         assert norm.op_type == "instance norm"
         assert judge(norm, norm.inputs, norm.output).passed
-        other = layer("a", "instance norm", definitions.normalised, eps=1e-5, groups=0, axes=(1, 2), **facts)
+        other = layer(
+            "a",
+            "instance norm",
+            definitions.formula,
+            function="normalised",
+            eps=1e-5,
+            groups=0,
+            axes=(1, 2),
+            **facts,
+        )
         assert said([other], [norm])[0] == "eps"
-    rows = layer("rows", "layer norm", definitions.normalised, eps=1e-5, groups=0, axes=(3,), **facts)
+    rows = layer(
+        "rows",
+        "layer norm",
+        definitions.formula,
+        function="normalised",
+        eps=1e-5,
+        groups=0,
+        axes=(3,),
+        **facts,
+    )
     assert said([other], [rows])[1] == "a layer norm for an instance norm: 'rows' (keras) beside 'a' (keras)"
 
 

@@ -679,7 +679,7 @@ def test_a_norm_of_a_large_image_has_a_bound_that_holds_for_sums_one_by_one(size
         offset
     )
     arguments = {"groups": 2, "gamma": None, "beta": None, "eps": 1e-5, "axes": (2,)}
-    made = definitions.normalised(x, **arguments)
+    made = definitions.formula(x, function="normalised", **arguments)
     parts = x.reshape(1, 2, -1)
     means = [
         np.cumsum(numbers, 2, "float32")[..., -1:] / np.float32(parts.shape[2])
@@ -694,7 +694,7 @@ def test_a_norm_of_a_large_image_has_a_bound_that_holds_for_sums_one_by_one(size
         row = definitions.judged("norm", found, made, x.dtype)
         assert row.passed
     bound = bounds.direct(made.sizes, made.terms, x.dtype).max()
-    wrong = definitions.normalised(x, **arguments | {"eps": 0.05}).value.astype("float32")
+    wrong = definitions.formula(x, function="normalised", **arguments | {"eps": 0.05}).value.astype("float32")
     if not offset:
         assert bound < 0.02 * np.abs(made.value).max()
         assert definitions.judged("norm", wrong, made, x.dtype).passed is False
@@ -705,7 +705,7 @@ def test_what_moves_a_norm_s_result_are_its_mean_and_its_deviation_too():
     rng = np.random.default_rng(5)
     x, error = rng.standard_normal((1, 6, 4)), 1e-6 * rng.random((1, 6, 4))
     arguments = {"groups": 3, "gamma": np.float64([1, -2, 3, 1, 1, 1])[:, None], "beta": None, "eps": 1e-5}
-    output = definitions.normalised(x, **arguments, axes=(2,)).value
+    output = definitions.formula(x, function="normalised", **arguments, axes=(2,)).value
     norm = Layer(
         "norm",
         "keras",
@@ -713,13 +713,15 @@ def test_what_moves_a_norm_s_result_are_its_mean_and_its_deviation_too():
         "group norm",
         (x,),
         output,
-        op=definitions.normalised,
-        arguments=arguments | {"axes": (2,)},
+        op=definitions.formula,
+        arguments=arguments | {"axes": (2,), "function": "normalised"},
     )
     bound = grown(norm, [error])
     moved = [
         np.abs(
-            definitions.normalised(x + error * rng.choice([-1, 1], x.shape), **arguments, axes=(2,)).value
+            definitions.formula(
+                x + error * rng.choice([-1, 1], x.shape), function="normalised", **arguments, axes=(2,)
+            ).value
             - output
         )
         for _ in range(2000)

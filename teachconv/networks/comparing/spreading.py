@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -168,8 +167,6 @@ def _moved_by_definition(layer: Layer, errors: Sequence[np.ndarray], value: np.n
     if words.get("function") in definitions.SOFTMAX:  # the logarithm moves by twice the largest error
         most = 2 * errors[0].max(words.get("axis", -1), keepdims=True)
         return most if words["function"] == "log_softmax" else value * np.expm1(most)
-    if is_one_of(layer.op, [definitions.normalised]):
-        return _moved_by_norm(inputs[0], errors[0], **words)
     # what rises or falls in each number is farthest at the ends of the intervals
     signs = (
         product((-1, 1), repeat=len(inputs)) if len(inputs) < 4 else [(-1,) * len(inputs), (1,) * len(inputs)]
@@ -179,15 +176,3 @@ def _moved_by_definition(layer: Layer, errors: Sequence[np.ndarray], value: np.n
         shifted = (x + sign * error for x, sign, error in zip(inputs, corner, errors, strict=True))
         far = np.maximum(far, np.abs(layer.op(*shifted, **words).value - value))
     return far
-
-
-def _moved_by_norm(
-    x: np.ndarray, error: np.ndarray, *, groups: int, gamma: Any, eps: float, axes: Any, **_: Any
-) -> np.ndarray:
-    """Return how far a normalisation's result moves, to first order: each number, the mean, the deviation."""
-    parts, errors = (definitions.grouped(each, groups, axes) for each in (x, error))
-    mean = partial(np.mean, axis=axes, keepdims=True)
-    centred = np.abs(parts - mean(parts))
-    deviation = np.sqrt(mean(centred**2) + eps)
-    moved = (errors + mean(errors)) / deviation + centred * mean(errors * centred) / deviation**3
-    return moved.reshape(x.shape) * np.abs(1.0 if gamma is None else gamma)
