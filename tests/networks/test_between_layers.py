@@ -119,7 +119,7 @@ def test_groups_of_channels_are_normalised_wherever_these_are():
     assert np.allclose([blocks.mean(-1), blocks.var(-1)], [np.zeros((2, 3)), np.ones((2, 3))], atol=1e-4)
 
 
-@pytest.mark.parametrize("framework", ["torch", "keras", "onnx"])
+@pytest.mark.parametrize("framework", ["torch", "keras", "onnx", "tflite"])
 def test_frameworks_computed_what_is_defined(framework):
     path = RECORDED / f"between_{framework}.npz"
     report = tc.compare(str(path), str(path))

@@ -1,14 +1,16 @@
-"""Record what stands between convolutions, layer by layer: tests/recorded/between_torch.npz, _keras and _onnx.
+"""Record what stands between convolutions, layer by layer: tests/recorded/between_torch.npz, _keras, _onnx and _tflite.
 
-    pip install torch==2.13.0 tensorflow==2.21.0 keras==3.15.1 onnx onnxruntime==1.31.1 && python record_between_layers.py
+    pip install torch==2.13.0 tensorflow==2.21.0 keras==3.15.1 onnx onnxruntime==1.31.1 ai-edge-litert && python record_between_layers.py
 
 Each layer takes the model's input. Run with the package on PYTHONPATH.
 """
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import keras
 import numpy as np
+import tensorflow as tf
 import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
@@ -211,6 +213,37 @@ def of_onnx():
     return recorder.record_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), X)
 
 
+def of_tflite():
+    """Operators of TFLite, as its converter writes them for functions of TensorFlow."""
+    last = np.ascontiguousarray(X.transpose(0, 2, 3, 1))
+
+    @tf.function(input_signature=[tf.TensorSpec(last.shape)])
+    def functions(x):
+        return [
+            tf.math.squared_difference(x, tf.nn.relu(x)),
+            tf.math.l2_normalize(x, -1),
+            tf.nn.lrn(x, 1, 2.0, 0.3, 0.6),
+            tf.matmul(x, tf.sin(x), transpose_b=True),
+            tf.matmul(x, tf.cos(x), transpose_a=True),
+            tf.matmul(x, np.linspace(-1, 1, 24, dtype="float32").reshape(2, 1, 4, 3)),
+            tf.math.reduce_variance(x, [1, 2]),
+            tf.add_n([x, tf.sin(x), tf.abs(x)]),
+            tf.math.top_k(x, 2)[0],
+            tf.concat([x, np.ones((2, 3, 1, 4), "float32")], 2),
+            tf.stack([x, tf.abs(x)]),
+            tf.split(x, [1, 3], -1)[1],
+            tf.reverse(x, [1]),
+            tf.nn.softmax(x),
+            tf.nn.elu(x),
+        ]
+
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([functions.get_concrete_function()])
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "between.tflite")
+        path.write_bytes(converter.convert())
+        return recorder.record_tflite(path, last)
+
+
 if __name__ == "__main__":
-    for make in (of_torch, of_keras, of_onnx):
+    for make in (of_torch, of_keras, of_onnx, of_tflite):
         recorder.save(RECORDED / f"between_{make.__name__[3:]}.npz", make())
