@@ -396,6 +396,24 @@ def test_an_array_of_other_numbers_is_said_in_numbers():
     assert said([norm], [array]) == ("result", words)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_shuffle_by_hand_with_the_channels_elsewhere_has_its_order(is_first):
+    """PyTorch's pixel_shuffle, which has its channels first and is CRD, beside Keras' reshapes, which are DCR."""
+    first = np.arange(128, dtype="float32").reshape(1, 8, 4, 4)
+    wide = first.reshape(1, 2, 2, 2, 4, 4).transpose(0, 1, 4, 2, 5, 3).reshape(1, 2, 8, 8)
+    shuffle = Layer("shuffle", "torch", "pixel_shuffle", "layout", (first,), wide, axis=1)
+    blocks = first.transpose(0, 2, 3, 1).reshape(1, 4, 4, 2, 2, 2)
+    by_hand = Layer(
+        "transpose", "keras", "Transpose", "layout", (blocks,), blocks.transpose(0, 1, 3, 2, 4, 5)
+    )
+    sides = [shuffle], [by_hand]
+    code, words = said(*(sides if is_first else sides[::-1]))
+    orders = ("DCR", "CRD") if is_first else ("CRD", "DCR")
+    assert code == "channel_order"
+    assert words.split(" reads it as ")[1][:3] == orders[0]
+    assert words.endswith(orders[1])
+
+
 def test_shapes_that_differ_are_said_in_words():
     arrays = [np.float32(np.arange(n).reshape(1, n // 5, 5)) for n in (30, 15)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations, pairwise, takewhile
+from itertools import combinations, pairwise, product, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -262,12 +262,14 @@ def _channel_order(ends: list[np.ndarray], others: list[np.ndarray]) -> str:
     DCR has the block's rows and columns first in a channel's number, CRD last. A shuffle that is written by
     hand permutes six axes, which are those of the other model's shuffle.
     """
-    if [each.ndim for each in ends] == [6, 6] and [each.size for each in ends] == [
-        each.size for each in others
-    ]:
-        ends = [end.reshape(other.shape) for end, other in zip(ends, others, strict=True)]
-    for axis in (1, -1) if [array.ndim for array in ends] == [4, 4] else ():
-        moved = [np.moveaxis(array, axis, -1) for array in ends]
+    sizes = [[each.size for each in side] for side in (ends, others)]
+    by_hand = [each.ndim for each in ends] == [6, 6] and sizes[0] == sizes[1]
+    for axis, there in product((1, -1), (1, -1)):  # the other model may have its channels elsewhere
+        shapes = [np.moveaxis(other, there, axis).shape for other in others] if by_hand else []
+        arrays = [end.reshape(shape) for end, shape in zip(ends, shapes, strict=True)] if by_hand else ends
+        if [array.ndim for array in arrays] != [4, 4]:
+            continue
+        moved = [np.moveaxis(array, axis, -1) for array in arrays]
         deep, wide = sorted(moved, key=lambda array: array.shape[1])
         for order in ("DCR", "CRD") if deep.size == wide.size else ():
             shuffle = ShuffleCall("", deep.shape, "NHWC", wide.shape[1] // max(1, deep.shape[1]), order)
