@@ -64,10 +64,10 @@ def record_torch(
             named, kwargs = (inside[-1] or word, _TORCH.get(word, word)), kwargs or {}
             if word == "multi_head_attention_forward":  # written in other functions, which are recorded
                 return inner(*args, **kwargs)
-            arrays = [*_arrays([*args, *kwargs.values()])]
+            arrays = [leaf for _, leaf in _leaves([args, kwargs]) if hasattr(leaf, "dtype")]
             if arrays and all(id(array) in constant for array in arrays):  # it makes a weight of weights
                 result = function(*args, **kwargs)
-                constant.update((id(array), array) for array in _arrays([result]))
+                constant.update((id(leaf), leaf) for _, leaf in _leaves(result))
                 return result
             result = calls.run(*named, function, args, kwargs, kwargs)
             if arrays and (result is None or result is arrays[0]):  # which holds activations now
@@ -95,15 +95,6 @@ def record_torch(
             with Recorder():
                 calls.returned = model(given)
     return calls.made
-
-
-def _arrays(value: Any) -> Iterator[Any]:
-    """Yield the arrays in nested lists and tuples."""
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _arrays(item)
-    elif hasattr(value, "dtype"):
-        yield value
 
 
 _TORCH = {"iadd": "add", "radd": "add", "imul": "mul", "rmul": "mul", "concat": "cat", "concatenate": "cat"}

@@ -388,9 +388,10 @@ def test_an_array_of_other_numbers_is_said_in_numbers():
     wrong = norm.output.copy()
     wrong[0, 2, 3, 1] = 7
     array = Layer("dumped", "arrays", "array", "array", (), wrong)
-    value = f"{norm.output[0, 2, 3, 1]:.4g}"
-    words = f"the array holds other numbers: 7 in cell [0, 2, 3, 1], where 'a' (keras) returns {value}"
+    apart = 7 - norm.output[0, 2, 3, 1]
+    words = f"the array holds other numbers, up to {apart:.3g} from those of 'a' (keras), in its cell [0, 2, 3, 1]"
     assert said([norm], [array]) == ("result", words)
+    assert said([norm], [replace(array, output=wrong[0])]) == ("result", words)
     array = replace(array, output=wrong[:, :5])
     words = "the array holds other numbers, of shape [1, 5, 5, 4], where 'a' (keras) returns [1, 6, 5, 4]"
     assert said([norm], [array]) == ("result", words)

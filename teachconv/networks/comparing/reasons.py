@@ -179,13 +179,14 @@ def _other_activation(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found |
     """Say so if layers end in an activation, in whose place the others have another one, however written."""
     if not ours or not theirs:
         return None
-    last, other = ours[-1], theirs[-1]
-    if not is_one_of(last.op, [definitions.smooth]) or last.output is None or other.output is None:
-        return None
-    if last.arguments["function"] in definitions.SOFTMAX or _family(last) == _family(other):
-        return None
-    function = _activation(last.inputs[0], relayout(other.output, other.axis, last.axis, last.output.ndim))
-    if function in ("", last.arguments["function"]):
+    (*_, last), (*_, other), function = ours, theirs, ""
+    is_one = (
+        is_one_of(last.op, [definitions.smooth]) and last.arguments["function"] not in definitions.SOFTMAX
+    )
+    if is_one and _family(last) != _family(other) and last.output is not None and other.output is not None:
+        end = relayout(other.output, other.axis, last.axis, last.output.ndim)
+        function = _activation(last.inputs[0], end)
+    if function in ("", last.arguments.get("function")):
         return None
     return Found(
         "op_type", f"{_with_article(function)} for {_with_article(last.op_type)}: {other} beside {last}"
@@ -293,11 +294,11 @@ def _farthest_cell(a: Layer | None, b: Layer) -> str:
     if a is None or a.output is None or b.output is None:
         return ""
     other = of_shape(b.output, a.output.shape)
-    if other.shape != a.output.shape:
+    if other.squeeze().shape != a.output.squeeze().shape:
         return f", of shape {list(other.shape)}, where {a} returns {list(a.output.shape)}"
-    apart = difference(a.output, other)
-    at = [int(n) for n in np.unravel_index(np.argmax(apart), apart.shape)]
-    return f": {other[tuple(at)]:.4g} in cell {at}, where {a} returns {a.output[tuple(at)]:.4g}"
+    apart = difference(a.output, other.reshape(a.output.shape))
+    at = tuple(map(int, np.unravel_index(np.argmax(apart), apart.shape)))
+    return f", up to {apart.max(initial=0.0):.3g} from those of {a}, in its cell {[*at]}"
 
 
 def without_effect(ours: Sequence[Layer], theirs: Sequence[Layer]) -> str:
