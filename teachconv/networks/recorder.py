@@ -56,7 +56,7 @@ def record_torch(
     names = {module: name for name, module in model.named_modules()}
     functional: Any = torch.nn.functional
     calls, inside, own = _Calls("torch", instead, added), [""], get_ident()
-    constant = {id(array): array for array in (*model.parameters(), *model.buffers())}
+    constant = {_memory(array): array for array in (*model.parameters(), *model.buffers())}
 
     class Recorder(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -65,13 +65,13 @@ def record_torch(
             if word == "multi_head_attention_forward":  # written in other functions, which are recorded
                 return inner(*args, **kwargs)
             arrays = [leaf for _, leaf in _leaves([args, kwargs]) if hasattr(leaf, "dtype")]
-            if arrays and all(id(array) in constant for array in arrays):  # it makes a weight of weights
+            if arrays and all(_memory(array) in constant for array in arrays):  # it makes a weight of weights
                 result = function(*args, **kwargs)
-                constant.update((id(leaf), leaf) for _, leaf in _leaves(result))
+                constant.update((_memory(leaf), leaf) for _, leaf in _leaves(result))
                 return result
             result = calls.run(*named, function, args, kwargs, kwargs)
             if arrays and (result is None or result is arrays[0]):  # which holds activations now
-                constant.pop(id(arrays[0]), None)
+                constant.pop(_memory(arrays[0]), None)
             return result
 
     def inner(*args: Any, **kwargs: Any) -> Any:
@@ -95,6 +95,14 @@ def record_torch(
             with Recorder():
                 calls.returned = model(given)
     return calls.made
+
+
+def _memory(array: Any) -> int:
+    """Return where the numbers of a tensor are, which its views share; of anything else, its identity."""
+    try:
+        return array.untyped_storage().data_ptr() or id(array)
+    except (AttributeError, NotImplementedError, RuntimeError):  # such as a sparse tensor
+        return id(array)
 
 
 _TORCH = {"iadd": "add", "radd": "add", "imul": "mul", "rmul": "mul", "concat": "cat", "concatenate": "cat"}

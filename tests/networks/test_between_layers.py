@@ -679,3 +679,28 @@ def test_another_scale_of_attention_and_another_equation_have_their_reason():
     assert tc.compare(one, one, X).passed
     other = network(torch, lambda y, _: torch.einsum("bchw,bdhw->bcd", y, y))
     assert tc.compare(one, other, X).first_parting.a == "einsum"
+
+
+@pytest.mark.parametrize("way", ["set", "copy"])
+def test_a_buffer_that_gets_activations_is_a_constant_no_more(way):
+    """Written to as a whole or through a view of it, as caches are."""
+    torch = pytest.importorskip("torch")
+
+    def end(y, net, factor=1.0):
+        cache = net.cache.clone()
+        if way == "set":
+            cache[:, :, 1:] = y * factor
+        else:
+            cache[:, :, 1:].copy_(y * factor)
+        return net.down(torch.tanh(cache * 2))
+
+    def padded(y, net):
+        return net.down(torch.tanh(torch.nn.functional.pad(y, (0, 0, 1, 0)) * 2))
+
+    networks = [network(torch, each) for each in (padded, end, partial(end, factor=1.01))]
+    for net in networks:
+        net.register_buffer("cache", torch.zeros(1, 10, 5, 2))
+    report = tc.compare(*networks[:2], X)
+    assert report.passed, str(report)
+    assert ("down", "down") in [(row.a, row.b) for row in report.layers], str(report)
+    assert tc.compare(networks[0], networks[2], X).first_parting.b == "mul"
