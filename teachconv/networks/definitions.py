@@ -107,7 +107,7 @@ _UNIT = 2.0**-24  # the unit roundoff of the type that the bounds of formulas ar
 # NumPy's name of each function, the size that its roundings are relative to, and how many it may have
 POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
     **dict.fromkeys(("add", "subtract"), (lambda _, *arrays: sum(map(np.abs, arrays)), 1)),
-    "multiply": (lambda value, *_: np.abs(value), 1),
+    "multiply": (lambda value, *_: np.abs(value) + _FLUSHED, 1),
     "divide": (lambda value, *_: np.abs(value), 2),  # or it is a product with a reciprocal
     **dict.fromkeys(("sqrt", "square", "reciprocal"), (lambda value, *_: np.abs(value), 3)),
     **dict.fromkeys(("minimum", "maximum", "abs", "negative"), (lambda *_: 0.0, 0)),

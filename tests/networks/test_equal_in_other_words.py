@@ -102,6 +102,13 @@ def test_a_result_that_is_no_normal_number_may_be_0(function, x, flushed, wrong)
     assert [row.passed for row in results] == [True, False]
 
 
+def test_a_product_that_is_no_normal_number_may_be_0():
+    """TensorFlow flushes it: a gate that is almost closed, times an activation near 0."""
+    made = definitions.pointwise(np.float32([1e-30]), np.float32([1e-9]), function="multiply")
+    results = [definitions.judged("", np.float32([number]), made, "float32") for number in (0, 1e-39, 1e-37)]
+    assert [row.passed for row in results] == [True, True, False]
+
+
 def test_an_infinite_sum_may_be_the_largest_number():
     """As TFLite's ADD returns it: log(exp(100) + 1) is a softplus that a converter wrote."""
     x, most = np.float32([np.inf, 1]), float(np.finfo("float32").max)
