@@ -162,6 +162,8 @@ class NetworkDocument:
         shape = list(cells_of(_output(layer), layer.axis).shape)
         if step is not None:
             return {"kind": "same", "steps": [step]} if shapes == [shape] else None
+        if layer.arguments.get("constants"):  # which the page does not hold
+            return None
         if layer.op_type in _JOINS and shapes[1:] and all(each == shape for each in shapes):
             return {"kind": layer.op_type}
         if layer.op_type == "concatenate":

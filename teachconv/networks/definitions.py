@@ -5,8 +5,9 @@ Each function returns a `Defined`: the value, and what the bound of `teachconv.t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from math import erf
 from typing import Any, NamedTuple
 
@@ -27,9 +28,29 @@ class Defined(NamedTuple):
     terms: int = 0
 
 
+Constants = Mapping[int, Any]  # the operands that a model does not compute, by their places among all
+NONE: Constants = {}
+
+
+def operands(arrays: Sequence[np.ndarray], constants: Constants) -> list[np.ndarray]:
+    """Return arrays with constants at their places among them.
+
+    >>> operands([np.ones(1), np.ones(1)], {0: 5, 2: 7})
+    [array(5.), array([1.]), array(7.), array([1.])]
+    """
+    computed = iter(arrays)
+    count = len(arrays) + len(constants)
+    return [_wide(constants[n] if n in constants else next(computed)) for n in range(count)]
+
+
 def clip(x: np.ndarray, *, low: float = 0.0, high: float = np.inf) -> Defined:
     """Return x between two numbers: relu, relu6 and hardtanh; nothing is rounded."""
     return Defined(np.minimum(np.maximum(_wide(x), low), high))
+
+
+def thresholded(x: np.ndarray, *, threshold: float, value: float) -> Defined:
+    """Return x, or a number where x is not above a threshold; nothing is rounded."""
+    return Defined(np.where(_wide(x) > threshold, _wide(x), value))
 
 
 def leaky_relu(x: np.ndarray, *, slope: Any) -> Defined:
@@ -60,38 +81,6 @@ def folded_factors(mean: Any, variance: Any, gamma: Any, beta: Any, eps: float) 
     return factor, beta - shift, np.abs(beta) + np.abs(shift)
 
 
-def normalised(
-    x: np.ndarray, *, groups: int, gamma: Any, beta: Any, eps: float, axes: tuple[int, ...]
-) -> Defined:
-    """Return x less its mean over axes, by its deviation there: instance, layer and group normalisation.
-
-    Args:
-        x: the input.
-        groups: of channels; 0 for none.
-        gamma: what that is multiplied by, in a shape that broadcasts; or None.
-        beta: what is added, likewise.
-        eps: is added to the variance.
-        axes: over which means are taken; with groups, those of what `grouped` returns.
-    """
-    wide = _wide(x)
-    parts = grouped(wide, groups, axes)
-    mean, variance = (of(parts, axis=axes, keepdims=True) for of in (np.mean, np.var))
-    deviation = np.sqrt(variance + eps)
-    value = ((parts - mean) / deviation).reshape(x.shape)
-    # in any order of summation the mean m is off by step · E|x|, and the variance, of E[(x - m)²] as well as
-    # of E[x²] - m² (onnxruntime, JAX) or Welford's sums, by step · (E[x²] + 2 E|x| (|m| + deviation))
-    count = parts.size // mean.size + _ROUNDINGS
-    step, size = bounds.gamma(count, 2.0**-24), np.abs(parts).mean(axes, keepdims=True)
-    squares = np.square(parts).mean(axes, keepdims=True) + 2 * size * (np.abs(mean) + np.sqrt(variance))
-    relative = squares / deviation**2  # of the variance; the root halves it
-    relative = relative / (2 * np.maximum(2.0**-20, 1 - step * relative))
-    few = _ROUNDINGS / count  # as a part of count: of each number's own products and sums
-    sizes = (size + few * np.abs(parts)) / deviation * (1 + step * relative)
-    sizes = (sizes + np.abs(parts - mean) / deviation * (relative + few)).reshape(x.shape)
-    gamma, beta = (_wide(start if w is None else w) for w, start in ((gamma, 1.0), (beta, 0.0)))
-    return Defined(value * gamma + beta, sizes * np.abs(gamma) + few * np.abs(beta), count)
-
-
 def grouped(x: np.ndarray, groups: int, axes: tuple[int, ...]) -> np.ndarray:
     """Return an array with an axis for the groups of its channels, which are in axis 1, or last; 0 for none.
 
@@ -103,28 +92,30 @@ def grouped(x: np.ndarray, groups: int, axes: tuple[int, ...]) -> np.ndarray:
     return x.reshape(len(x), *shape) if groups else x
 
 
-def pointwise(*arrays: np.ndarray, function: str, constant: Any = None, comes_first: bool = False) -> Defined:
-    """Return a function of `POINTWISE` of arrays, such as a + b, or of one and a constant: x / 255."""
-    wide = [*map(_wide, arrays if constant is None else (*arrays, constant))]
-    wide = wide[::-1] if comes_first else wide
+def pointwise(*arrays: np.ndarray, function: str, constants: Constants = NONE) -> Defined:
+    """Return a function of `POINTWISE` of arrays, such as a + b, or of arrays and constants: x / 255."""
+    wide = operands(arrays, constants)
     apply, (sizes, terms) = _ERF if function == "erf" else getattr(np, function), POINTWISE[function]
     value = reduce(apply, wide) if wide[1:] else apply(*wide)
-    rounded = bool(terms) and constant is not None  # the constant, to the type of the array
+    rounded = bool(terms) and bool(constants)  # a constant, to the type of the array
     return Defined(value, sizes(value, *wide), terms * max(1, len(wide) - 1) + rounded)
 
 
 _ERF = np.vectorize(erf, [float])
 _ULPS = 16  # of a function of the mathematical library
+_UNIT = 2.0**-24  # the unit roundoff of the type that the bounds of formulas are computed for
 # NumPy's name of each function, the size that its roundings are relative to, and how many it may have
 POINTWISE: dict[str, tuple[Callable[..., Any], int]] = {
     **dict.fromkeys(("add", "subtract"), (lambda _, *arrays: sum(map(np.abs, arrays)), 1)),
-    "multiply": (lambda value, *_: np.abs(value), 1),
+    "multiply": (lambda value, *_: np.abs(value) + _FLUSHED, 1),
     "divide": (lambda value, *_: np.abs(value), 2),  # or it is a product with a reciprocal
     **dict.fromkeys(("sqrt", "square", "reciprocal"), (lambda value, *_: np.abs(value), 3)),
     **dict.fromkeys(("minimum", "maximum", "abs", "negative"), (lambda *_: 0.0, 0)),
-    **dict.fromkeys(("floor", "ceil", "rint", "sign"), (lambda *_: 0.0, 0)),
-    **dict.fromkeys(("erf", "log"), (lambda value, _: np.abs(value), _ULPS)),
-    "exp": (lambda value, x: value * (1 + np.abs(x)), _ULPS),
+    **dict.fromkeys(("floor", "ceil", "rint", "sign", "trunc"), (lambda *_: 0.0, 0)),
+    **dict.fromkeys(("erf", "log", "log1p", "expm1"), (lambda value, _: np.abs(value), _ULPS)),
+    **dict.fromkeys(("log2", "log10", "arctan"), (lambda value, _: np.abs(value), _ULPS)),
+    **dict.fromkeys(("exp", "exp2"), (lambda value, x: value * (1 + np.abs(x)), _ULPS)),
+    **dict.fromkeys(("sin", "cos"), (lambda *_: 1.0, _ULPS)),
     "power": (lambda value, x, y: np.abs(value) * (1 + np.abs(y * np.log(np.abs(x)))), _ULPS),
 }
 
@@ -160,12 +151,6 @@ def gated(x: np.ndarray, gate: np.ndarray) -> Defined:
     return Defined(_wide(x) * made.value, np.abs(_wide(x)) * made.sizes, made.terms + 1)
 
 
-def product(*arrays: np.ndarray, matrix: np.ndarray | None = None) -> Defined:
-    """Return the product of two matrices, or of a constant one and another."""
-    x, w = map(_wide, arrays if matrix is None else (matrix, *arrays))
-    return Defined(x @ w, np.abs(x) @ np.abs(w), w.shape[-2])
-
-
 def pad(x: np.ndarray, *, sides: Pads, mode: str, value: float) -> Defined:
     """Return x with cells around it, or without its outer ones where a side is negative."""
     return Defined(_wide(PadCall("pad", mode, mode, x.shape, sides, value)(x)))
@@ -183,9 +168,9 @@ def dequantized(x: np.ndarray, *, scale: Any, zero_point: Any) -> Defined:
     return Defined(value, np.abs(value), 2)
 
 
-def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
-    """Return arrays one after the other along an axis."""
-    return Defined(np.concatenate([*map(_wide, arrays)], axis))
+def concatenate(*arrays: np.ndarray, axis: int, constants: Constants = NONE) -> Defined:
+    """Return arrays one after the other along an axis, such as a constant class token and patches."""
+    return Defined(np.concatenate(operands(arrays, constants), axis))
 
 
 def smooth(x: np.ndarray, *, function: str, axis: int = -1, alpha: float | None = None) -> Defined:
@@ -215,6 +200,186 @@ def smooth(x: np.ndarray, *, function: str, axis: int = -1, alpha: float | None 
         return Defined(value, np.abs(outer * wide) + flushed, _ULPS)
     sizes = np.maximum(np.abs(value), np.abs(outer) * around * (own in _DIFFERENCES)) * around
     return Defined(value, sizes + flushed + 0.5 * (own in _HALVES), _ULPS)
+
+
+@np.errstate(divide="ignore", invalid="ignore")  # of numbers that are not finite
+def formula(
+    *arrays: np.ndarray, function: str, constants: Constants = NONE, errors: Any = None, **settings: Any
+) -> Defined:
+    """Return what a formula of `FORMULAS` makes of arrays and constants.
+
+    Args:
+        arrays: its operands.
+        function: its name.
+        constants: operands that a model does not compute, by their places.
+        errors: how far each array may be off; the sizes are then those of what follows from that alone.
+        settings: of the formula.
+    """
+    unit = _UNIT if errors is None else 0.0
+    given = [np.zeros(())] * len(arrays) if errors is None else errors
+    pairs = zip(operands(arrays, constants), operands(given, dict.fromkeys(constants, 0.0)), strict=True)
+    made = FORMULAS[function](*(Bounded(value, error, unit) for value, error in pairs), **settings)
+    return Defined(made.value, made.error / _UNIT / max(1, made.terms), max(1, made.terms))
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """A number or an array, and how far it may be off when it is computed in floating point, in any order.
+
+    Attributes:
+        value: in float64.
+        error: of each number, at most.
+        unit: the unit roundoff; 0 for exact steps, which only carry errors on.
+        terms: how many roundings lie behind it.
+    """
+
+    value: np.ndarray
+    error: Any
+    unit: float
+    terms: int = 0
+
+    def off(self, value: np.ndarray, error: Any, sizes: Any = None, terms: int = 1) -> Bounded:
+        """Return a value with an error, and with that of rounding terms of some sizes, or the value."""
+        error = error + bounds.gamma(terms, self.unit) * (np.abs(value) if sizes is None else sizes)
+        return Bounded(value, np.where(np.isfinite(value), error, 0.0), self.unit, self.terms + terms)
+
+    def by(self, function: Callable[..., np.ndarray], *args: Any) -> Bounded:
+        """Return it moved by a function of NumPy."""
+        error = np.broadcast_to(self.error, self.value.shape)
+        return replace(self, value=function(self.value, *args), error=function(error, *args))
+
+    def __add__(self, other: Any) -> Bounded:
+        other = self._of(other)
+        return self.off(self.value + other.value, self.error + other.error)
+
+    def __mul__(self, other: Any) -> Bounded:
+        return self.contracted(np.multiply, self._of(other))
+
+    def __abs__(self) -> Bounded:
+        return replace(self, value=np.abs(self.value))
+
+    def power(self, exponent: float) -> Bounded:
+        """Return a power of numbers that are at least 0."""
+        value = self.value**exponent
+        least = 2.0**-20 * self.value * (exponent < 0)  # of a quotient by less, nothing is known
+        ends = (np.maximum(self.value + sign * self.error, least) ** exponent for sign in (-1, 1))
+        terms = 3 if 2 * exponent % 1 == 0 else _ULPS  # of a root, a quotient and a product
+        return self.off(value, reduce(np.maximum, (np.abs(end - value) for end in ends)), None, terms)
+
+    def mean(self, axes: tuple[int, ...]) -> Bounded:
+        """Return the mean over axes, which are kept."""
+        parts = self.value, np.broadcast_to(self.error, self.value.shape), np.abs(self.value)
+        value, error, sizes = (np.mean(part, axes, keepdims=True) for part in parts)
+        return self.off(value, error, sizes, self.value.size // max(1, value.size) + 1)
+
+    def variance(self, axes: tuple[int, ...], fewer: float = 0.0) -> Bounded:
+        """Return the sum of squared distances from the mean over axes, by their number of cells less some."""
+        mean, over = self.mean(axes), partial(np.mean, axis=axes, keepdims=True)
+        centred, size = np.abs(self.value - mean.value), over(np.abs(self.value))
+        value = np.asarray(over(centred**2))
+        error = 2 * over(centred * self.error) + over((self.error + mean.error) ** 2)
+        # also as E[x²] - m² (onnxruntime, JAX) or by Welford's sums
+        sizes = over(self.value**2) + 2 * size * (np.abs(mean.value) + np.sqrt(value))
+        count = self.value.size // max(1, value.size)
+        return self.off(value, error, sizes, count + _ROUNDINGS) * (count / (count - fewer))
+
+    def contracted(self, function: Callable[..., np.ndarray], *others: Bounded) -> Bounded:
+        """Return what a sum of products, such as NumPy's matmul, makes of it and others."""
+        parts = self, *others
+        value = function(*(part.value for part in parts))
+        sizes = function(*(np.abs(part.value) for part in parts))
+        far = function(*(np.abs(part.value) + part.error for part in parts))
+        count = function(*(np.broadcast_to(1.0, part.value.shape) for part in parts)).max(initial=0.0)
+        return self.off(value, np.maximum(far - sizes, 0.0), sizes, int(count) * len(others))
+
+    def softmax(self) -> Bounded:
+        """Return the softmax over the last axis; -infinity is none of the numbers."""
+        # exp(-10,000) is 0
+        wide = np.maximum(self.value, self.value.max(-1, keepdims=True) - 1e4)
+        made = smooth(wide, function="softmax")
+        total = np.log((made.value * np.exp(self.error)).sum(-1, keepdims=True))
+        return self.off(made.value, made.value * np.expm1(self.error + total), made.sizes, made.terms)
+
+    def _of(self, other: Any) -> Bounded:
+        return (
+            other if isinstance(other, Bounded) else Bounded(_wide(other), self.unit * abs(other), self.unit)
+        )
+
+
+def _product(x: Bounded, w: Bounded, *, transposed: tuple[int, ...] = ()) -> Bounded:
+    parts = (each.by(np.swapaxes, -1, -2) if n in transposed else each for n, each in enumerate((x, w)))
+    return next(parts).contracted(np.matmul, next(parts))
+
+
+def _attention(query: Bounded, key: Bounded, value: Bounded, *mask: Bounded, scale: float) -> Bounded:
+    scores = _product(query, key, transposed=(1,)) * scale
+    return _product(reduce(Bounded.__add__, mask, scores).softmax(), value)
+
+
+def _einsum(first: Bounded, *others: Bounded, equation: str, bias: Any = None) -> Bounded:
+    made = first.contracted(partial(np.einsum, equation), *others)
+    return made if bias is None else made + Bounded(_wide(bias), 0.0, made.unit)
+
+
+def _kept(made: Bounded, axes: tuple[int, ...], keepdims: bool) -> Bounded:
+    return made if keepdims else made.by(np.squeeze, axes)
+
+
+def _norm(
+    x: Bounded, *, order: float, axes: tuple[int, ...], keepdims: bool = True, is_root: bool = True
+) -> Bounded:
+    total = abs(x).power(order).mean(axes) * float(np.prod([x.value.shape[axis] for axis in axes]))
+    return _kept(total.power(1 / order) if is_root else total, axes, keepdims)
+
+
+def _by_norm(x: Bounded, *, order: float, axes: tuple[int, ...], floor: float) -> Bounded:
+    norm = _norm(x, order=order, axes=axes)
+    return x * replace(norm, value=np.maximum(norm.value, floor)).power(-1.0)
+
+
+def _variance(x: Bounded, *, axes: tuple[int, ...], fewer: float, keepdims: bool, exponent: float) -> Bounded:
+    return _kept(x.variance(axes, fewer).power(exponent), axes, keepdims)
+
+
+def _normalised(
+    x: Bounded, *, groups: int, gamma: Any, beta: Any, eps: float, axes: tuple[int, ...]
+) -> Bounded:
+    """Return x less its mean over axes, by its deviation there: instance, layer and group normalisation."""
+    parts = x.by(grouped, groups, axes)
+    factor = (parts.variance(axes) + eps).power(-0.5)
+    made = (parts + parts.mean(axes) * -1.0) * factor
+    sizes = np.abs(parts.value) * factor.value  # also as x · factor - mean · factor
+    made = made.off(made.value, made.error, sizes, _ROUNDINGS)
+    gamma, beta = (Bounded(_wide(n if w is None else w), 0.0, x.unit) for n, w in ((1, gamma), (0, beta)))
+    made = made.by(np.reshape, x.value.shape) * gamma + beta
+    return made.off(made.value, made.error, np.abs(beta.value), _ROUNDINGS)
+
+
+def _by_neighbours(
+    x: Bounded, *, before: int, after: int, axis: int, bias: float, alpha: float, beta: float
+) -> Bounded:
+    last, count = x.by(np.moveaxis, axis, -1), x.value.shape[axis]
+    band = np.tri(count, k=before) * np.tri(count, k=after).T
+    near = abs(last).power(2).contracted(np.matmul, Bounded(band, 0.0, x.unit))
+    return (last * (near * alpha + bias).power(-beta)).by(np.moveaxis, -1, axis)
+
+
+# of operands and settings; each bound follows from the steps
+FORMULAS: dict[str, Callable[..., Bounded]] = {
+    "product": _product,
+    "attention": _attention,
+    "einsum": _einsum,
+    "squared difference": lambda x, y: abs(x + y * -1.0).power(2),
+    "norm": _norm,
+    "normalised": _normalised,
+    "normalize": _by_norm,
+    "variance": _variance,
+    "local response norm": _by_neighbours,
+    "rms norm": lambda x, *gamma, axes, eps: reduce(
+        Bounded.__mul__, gamma, x * (abs(x).power(2).mean(axes) + eps).power(-0.5)
+    ),
+    "average": lambda x, *more: reduce(Bounded.__add__, more, x) * (1 / (1 + len(more))),
+}
 
 
 def judged(name: str, got: np.ndarray, made: Defined, dtype: Any) -> DiffRow:

@@ -26,7 +26,8 @@ from ..verification.reports import DiffReport, DiffRow, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.normalization import BatchNormCall
 from . import definitions
-from .reading import LAYOUT, NORM, arrays_in, read
+from .formula_calls import arrays_in
+from .reading import LAYOUT, NORM, read
 from .walking import DENSE, INPUT, Network, framework_of, walk
 
 
@@ -243,8 +244,9 @@ def _parts(layer: Any, network: Network) -> Iterator[_Part]:
         entry = network.calls[layer.call]
         plain, y, axis = read(entry, lambda _: False), entry["output"], -1
         lines, matrix = partial(pointwise_lines, "matmul", {}), plain.arguments["filters"][0, 0]
+        exact = partial(definitions.formula, function="product")
         own = arrays_in(entry["args"])[0]
-        yield _Part(name, own, y, (matrix,), lines=lines, names="x, w", exact=definitions.product)
+        yield _Part(name, own, y, (matrix,), lines=lines, names="x, w", exact=exact)
     elif is_one_of(function, FUNCTIONS):
         roles = {operand.role: operand.name for operand in FUNCTIONS[function].operands}
         if bias is not None and "bias" in roles:

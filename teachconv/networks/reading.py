@@ -24,12 +24,14 @@ from ..support.errors import brief
 from ..windows.calls import bound_call
 from ..windows.resizing import resize
 from . import definitions
+from .formula_calls import FORMULAS, Entry, Facts, arrays_in, constants_of, formula, over_axes
 from .words import (
     BEFORE_11,
     CASTS,
     DROPS,
     FIXED,
     LIMITS,
+    MATMUL,
     MOVES,
     NORM_WORDS,
     POINTWISE,
@@ -43,8 +45,6 @@ from .words import (
 NORM = "batch norm"
 LAYOUT = "layout"  # the kind of layers that change no number
 STORED = ("int8", "uint8", "int16", "uint16")  # types of integers that stand for numbers
-Entry = Mapping[str, Any]
-Facts = dict[str, Any]  # the attributes of a layer that its word determines
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,13 +171,6 @@ def quantization_of(entry: Entry, place: int = -1) -> tuple[float, int] | None:
     return float(np.ravel(found[0])[0]), int(np.ravel(zero)[0])
 
 
-def arrays_in(value: Any) -> list[np.ndarray]:
-    """Return the arrays of nested lists."""
-    if isinstance(value, list):
-        return [array for item in value for array in arrays_in(item)]
-    return [value] if isinstance(value, np.ndarray) else []
-
-
 # ---------------------------------------------------------------------------------------------
 # Convolutions and pools
 # ---------------------------------------------------------------------------------------------
@@ -230,11 +223,12 @@ def _separable(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A product with a matrix [inputs, outputs] as the convolution of one tap that it is."""
     said, (x, *more), output, args = entry["said"], arrays, entry["output"], entry["args"]
-    if more or x is not args[0]:
-        given = {} if more else {"matrix": args[0]}
-        facts = {"op_type": "product", "inputs": arrays, "op": definitions.product, "arguments": given}
-        return facts if entry["word"].lower() == "matmul" else {}
     matrix = said["weight"].T if "weight" in said else said["kernel"]
+    turned = tuple(n for n, word in enumerate(("adjX", "adjY")) if said.get(word))
+    if entry["word"].lower() in MATMUL and (more or x is not args[0] or matrix.ndim != 2 or turned):
+        return formula("product", lambda *_: {"transposed": turned} if turned else {}, entry, arrays)
+    if more:
+        return {}
     matrix = matrix.T if said.get("transB") else matrix
     if matrix.ndim != 2 or said.get("transA") or {said.get("alpha", 1.0), said.get("beta", 1.0)} != {1.0}:
         return {}
@@ -458,6 +452,8 @@ def _instance_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         shape = [size if axis in axes else 1 for axis, size in enumerate(x.shape)]
     elif word.startswith("groupnorm"):
         groups, axes = said.get("num_groups", said.get("groups")), (2,) if axis == 1 else (1, 3)
+        if groups in (-1, x.shape[axis]):  # of one channel each
+            word, groups, axes = "instancenorm", 0, tuple(n for n in range(1, x.ndim) if n != axis)
         own = {n: None if w is None else np.repeat(w, x.shape[axis] // w.size) for n, w in own.items()}
     elif said.get("running_mean") is not None:
         return {}
@@ -465,8 +461,8 @@ def _instance_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     given = weights | {"groups": groups, "eps": said.get("eps", said.get("epsilon", 1e-5)), "axes": axes}
     return {
         "op_type": word.removesuffix("alization").replace("norm", " norm"),
-        "op": definitions.normalised,
-        "arguments": given,
+        "op": definitions.formula,
+        "arguments": {"function": "normalised", **given},
     }
 
 
@@ -494,24 +490,21 @@ def _pointwise(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if word in REDUCED and entry["framework"] != "onnx" and len(arrays_in(args)) == 1:
         return _whole(entry, arrays)
     plain = [each for each in args if isinstance(each, (np.ndarray, int, float))]
-    others = [each for each in plain if all(each is not array for array in arrays)]
+    plain += [-0.5] * (function == "power" and word == "rsqrt")
     said = entry["kwargs"]
     if said.get("alpha", 1) != 1 or said.get("rounding_mode") is not None or said.get("decimals"):
         return {}
-    if function in ("power", "reciprocal") and word == "rsqrt":
-        others = [-0.5]
-    facts: Facts = {"op_type": function, "inputs": arrays, "op": definitions.pointwise}
-    if not others:
-        return facts | {"arguments": {"function": function}}
-    (x,), (constant,) = arrays, others
-    found = _per_channel(x, constant, function) if isinstance(constant, np.ndarray) else {}
-    is_first = (args[0] is constant) != (word in REFLECTED)
-    given = {"function": function, "constant": constant, "comes_first": is_first}
-    return found or facts | {"arguments": given}
+    given = constants_of(plain[::-1] if word in REFLECTED else plain, arrays)
+    weight = next(iter(given.get("constants", {}).values()), None)
+    norm = _per_channel(arrays[0], weight, function) if len(plain) == 2 else {}
+    facts = {"op_type": function, "inputs": arrays, "op": definitions.pointwise}
+    return norm or facts | {"arguments": {"function": function, **given}}
 
 
-def _per_channel(x: np.ndarray, weight: np.ndarray, function: str) -> Facts:
+def _per_channel(x: np.ndarray, weight: Any, function: str) -> Facts:
     """A product or sum with one weight for each channel, as the batch normalisation that it is."""
+    if not isinstance(weight, np.ndarray):
+        return {}
     axis = 1 if x.ndim > 2 and x.shape[1] == weight.size and weight.shape[-1:] == (1,) else -1
     whole = tuple(size if n == axis % x.ndim else 1 for n, size in enumerate(x.shape))
     if function not in ("add", "multiply") or weight.size != x.shape[axis]:
@@ -525,18 +518,22 @@ def _per_channel(x: np.ndarray, weight: np.ndarray, function: str) -> Facts:
 
 def _reduced(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A sum, mean, largest or least number over some axes, or a logarithm of a sum of exponentials."""
-    said, x, function = entry["said"], arrays[0], REDUCED[entry["word"].lower()]
+    x, function = arrays[0], REDUCED[entry["word"].lower()]
     usual = 0 if entry["word"] in ("ArgMax", "ArgMin") else None  # ONNX's
-    axes = said.get("dim", said.get("axes", said.get("axis", usual)))
-    every = range(x.ndim) if axes is None else (int(n) % x.ndim for n in np.ravel(axes))
-    keepdims = said.get("keepdim", said.get("keepdims", said.get("keepDims", entry["framework"] == "onnx")))
-    given = {"function": function, "axes": tuple(every), "keepdims": bool(keepdims)}
+    given = {"function": function, **over_axes(entry, x, usual)}
     return {"op_type": function, "inputs": [x], "op": definitions.reduced, "arguments": given}
+
+
+def _thresholded(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    said = entry["said"]
+    given = {"threshold": said.get("threshold", said.get("alpha", 1.0)), "value": said.get("value", 0.0)}
+    return {"op_type": "threshold", "op": definitions.thresholded, "arguments": given}
 
 
 def _concatenate(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said = {"dim": 0 if entry["framework"] == "torch" else -1} | entry["said"]
-    facts = {"op": definitions.concatenate, "arguments": {"axis": said.get("axis", said["dim"])}}
+    given = {"axis": said.get("axis", said["dim"]), **constants_of(arrays_in(entry["args"]), arrays)}
+    facts = {"op": definitions.concatenate, "arguments": given}
     return {"op_type": "concatenate", "inputs": arrays, **facts}
 
 
@@ -596,14 +593,16 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     ("instance_norm", "instancenormalization", "layer_norm", "layernormalization"): _instance_norm,
     ("group_norm", "groupnormalization"): _instance_norm,
     ("glu",): _gated,
-    ("topk",): _ordered,
+    ("topk", "top_k", "topk_v2"): _ordered,
     ("rescaling", "normalization"): _scaled,
     ("interpolate", "resize", "upsample", "upsampling2d", "resizing"): _resized,
     ("resize_bilinear", "resize_nearest_neighbor"): _resized,
     ("separableconv1d", "separableconv2d"): _separable,
     ("fold",): partial(_dialect, "fold", torch.fold),
     ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
-    ("linear", "dense", "gemm", "matmul", "fully_connected"): _dense,
+    ("linear", "dense", "gemm", "fully_connected", *MATMUL): _dense,
+    ("threshold", "thresholdedrelu"): _thresholded,
+    **FORMULAS,
     ("max", "min"): _pointwise,
     ("mean", "reducemean", "amax", "reducemax", "reduce_max", "globalaveragepool", "globalmaxpool"): _whole,
     ("quantize", "quantizelinear", "dequantizelinear"): _quantize,
@@ -639,7 +638,7 @@ _READERS: dict[tuple[str, str], _Reader] = {
     **{(framework, "linear"): _moved for framework in ("keras", "teachconv")},  # the activation
     ("keras", "MaxPool"): partial(_dialect, "max pool", keras.max_pool),
     ("keras", "AveragePool"): partial(_dialect, "average pool", keras.average_pool),
-    ("onnx", "Mean"): lambda entry, arrays: {},  # of several arrays
+    ("onnx", "Mean"): partial(formula, "average", lambda *_: {}),  # of several arrays
     ("onnx", "Sum"): lambda entry, arrays: _pointwise({**entry, "word": "add"}, arrays),
 }
 _OF_INTEGERS: dict[str, _Reader] = {"FULLY_CONNECTED": _of_integers, "DEQUANTIZE": _quantize}

@@ -34,6 +34,7 @@ from mmap import ACCESS_READ, mmap
 from tempfile import TemporaryFile
 from threading import RLock, get_ident
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -53,13 +54,30 @@ def record_torch(
     from torch.overrides import TorchFunctionMode
 
     names = {module: name for name, module in model.named_modules()}
+    functional: Any = torch.nn.functional
     calls, inside, own = _Calls("torch", instead, added), [""], get_ident()
+    constant = {_memory(array): array for array in (*model.parameters(), *model.buffers())}
 
     class Recorder(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             word = getattr(function, "__name__", str(function)).strip("_")
             named, kwargs = (inside[-1] or word, _TORCH.get(word, word)), kwargs or {}
-            return calls.run(*named, function, args, kwargs, kwargs)
+            if word == "multi_head_attention_forward":  # written in other functions, which are recorded
+                return inner(*args, **kwargs)
+            arrays = [leaf for _, leaf in _leaves([args, kwargs]) if hasattr(leaf, "dtype")]
+            if arrays and all(_memory(array) in constant for array in arrays):  # it makes a weight of weights
+                result = function(*args, **kwargs)
+                constant.update((_memory(leaf), leaf) for _, leaf in _leaves(result))
+                return result
+            result = calls.run(*named, function, args, kwargs, kwargs)
+            if arrays and (result is None or result is arrays[0]):  # which holds activations now
+                constant.pop(_memory(arrays[0]), None)
+            return result
+
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        # it asks, and would come here again
+        with patch.object(functional, "has_torch_function", lambda arrays: False), Recorder():
+            return functional.multi_head_attention_forward(*args, **kwargs)
 
     def enter(module: Any, *_: Any) -> None:
         if get_ident() == own:
@@ -77,6 +95,14 @@ def record_torch(
             with Recorder():
                 calls.returned = model(given)
     return calls.made
+
+
+def _memory(array: Any) -> int:
+    """Return where the numbers of a tensor are, which its views share; of anything else, its identity."""
+    try:
+        return array.untyped_storage().data_ptr() or id(array)
+    except (AttributeError, NotImplementedError, RuntimeError):  # such as a sparse tensor
+        return id(array)
 
 
 _TORCH = {"iadd": "add", "radd": "add", "imul": "mul", "rmul": "mul", "concat": "cat", "concatenate": "cat"}
@@ -152,7 +178,7 @@ _SETTINGS = (
     *("x_min", "x_max"),  # of keras.ops.clip
     *("scale", "offset", "mean", "variance", "depthwise_kernel", "keepdims", "interpolation"),
     *("antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio", "pad_width", "mode", "sorted"),
-    *("output_size", "decimals"),
+    *("output_size", "decimals", "equation", "subscripts", "order", "correction"),
 )
 
 
@@ -193,16 +219,17 @@ def record_onnx(
     for node in graph.node:
         takes = seen & {*node.input} or any(item.type == item.GRAPH for item in node.attribute)
         seen |= {*node.output} if takes and node.op_type not in ("Shape", "Size") else set()
-    real = [node for node in graph.node for name in _recorded(node) if name in seen]
+    real = [(node, at) for node in graph.node for at, name in enumerate(_recorded(node)) if name in seen]
     own: dict[str, str] = {}  # by the name of what is computed, that of the result
     for number, array in {**(instead or {}), **(added or {})}.items():
-        node, name = real[number], real[number].output[0]
-        node.output[0], is_sum = f"{name} as computed", number in (added or {})
+        node, at = real[number]
+        name, is_sum = node.output[at], number in (added or {})
+        node.output[at] = f"{name} as computed"
         graph.initializer.append(onnx.numpy_helper.from_array(np.array(array), f"array for {name}"))
-        given = [node.output[0]] * is_sum + [f"array for {name}"]
+        given = [node.output[at]] * is_sum + [f"array for {name}"]
         made = onnx.helper.make_node("Add" if is_sum else "Identity", given, [name])
         nodes.insert(nodes.index(node) + 1, made)
-        own[node.output[0]] = name
+        own[node.output[at]] = name
     nodes = [copy(node) for node in nodes]
     del graph.node[:]
     graph.node.extend(nodes)
@@ -423,19 +450,18 @@ class _Calls:
 
     def done(self, entry: dict[str, Any], result: Any) -> Any:
         """Record a call with its result, if that is an array; return it, or what takes its place."""
-        parts = result if isinstance(result, (tuple, list)) and result else [result]
-        first = parts[0]  # of an LSTM, say
-        if hasattr(first, "dtype"):
-            number = len(self.made)
-            # of several results, PyTorch's first is changed where it is
-            if number in {**self.instead, **self.added} and (first is result or hasattr(first, "new_tensor")):
-                entry = entry | {"computed": self.keep(first)}
-                array = self.instead[number] if number in self.instead else _numpy(first) + self.added[number]
-                changed = _put(first, array)
-                first, result = changed, changed if first is result else result
-            self.add(entry, first)
-            for part in parts[1:] if entry["word"].lower() in _SPLITS else []:
-                self.add(entry, part)
+        is_one = not (isinstance(result, (tuple, list)) and result)
+        parts = [result] if is_one else [*result]  # of an LSTM, say
+        if not hasattr(parts[0], "dtype"):
+            return result
+        for at, part in enumerate(parts if entry["word"].lower() in _SPLITS else parts[:1]):
+            number, own = len(self.made), entry
+            if number in {**self.instead, **self.added}:
+                own = entry | {"computed": self.keep(part)}
+                array = self.instead[number] if number in self.instead else _numpy(part) + self.added[number]
+                parts[at] = _put(part, array)
+                result = parts[0] if is_one else type(result)(parts)
+            self.add(own, parts[at])
         return result
 
     def entry(self, name: str, word: str, args: Any, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -480,7 +506,10 @@ class _Calls:
 
 
 # what returns several arrays that are parts of one; each is a call of its own
-_SPLITS = ("split", "chunk", "unbind", "tensor_split", "split_with_sizes", "unpack", "unstack")
+_SPLITS = (
+    *("split", "chunk", "unbind", "tensor_split", "split_with_sizes", "unpack", "unstack", "split_v"),
+    *("array_split", "hsplit", "vsplit", "dsplit"),
+)
 
 
 def _numpy(value: Any) -> np.ndarray:

@@ -25,7 +25,8 @@ from ..support.memory import check_bytes
 from ..translation import onnx_models
 from ..translation.onnx_run import run_model
 from . import recorder
-from .reading import LAYOUT, Layer, arrays_in, by_law, read
+from .formula_calls import arrays_in
+from .reading import LAYOUT, Layer, by_law, read
 
 INPUT = -1  # stands for the model's input among the sources of a layer
 OWN_AXIS = ("convolution", "transposed convolution", "max pool", "average pool", "batch norm")
@@ -281,7 +282,9 @@ class _Seen:
             layer = replace(layer, axis=_axis_behind(self.layers[makers[-1]]))
         if layer.op_type == "concatenate":
             at, channels = (axis % layer.inputs[0].ndim for axis in (layer.arguments["axis"], layer.axis))
-            layer = replace(layer, arguments={"axis": layer.axis if at == channels else at})
+            layer = replace(
+                layer, arguments={**layer.arguments, "axis": layer.axis if at == channels else at}
+            )
         if makers and layer.word in DENSE and "filters" in layer.arguments:
             layer = _over_image(layer, self.layers[makers[0]])
         pad = self.layers[makers[-1]] if makers else layer

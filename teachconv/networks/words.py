@@ -32,12 +32,21 @@ POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
         ("mean", "sum", "max", "min", "amax", "amin", "argmax", "argmin", "logsumexp"), ("", "dim", "keepdim")
     ),
     **dict.fromkeys(("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceLogSumExp"), ("", "axes")),
+    **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceSumSquare"), ("", "axes")),
     "batch_norm": ("", *NORM_WORDS, "training", "momentum", "eps"),
     "BatchNormalization": ("", "gamma", "beta", "mean", "variance"),
     "pad": ("", "pad", "mode", "value"),
     "Pad": ("", "pads", "value"),
     "linear": ("", "weight", "bias"),
-    **dict.fromkeys(("Gemm", "MatMul", "matmul", "CONV_2D", "DEPTHWISE_CONV_2D"), ("", "kernel", "bias")),
+    **dict.fromkeys(("Gemm", "MatMul", "CONV_2D", "DEPTHWISE_CONV_2D"), ("", "kernel", "bias")),
+    **dict.fromkeys(("matmul", "Matmul", "mm", "bmm", "BATCH_MATMUL"), ("", "kernel")),
+    "rms_norm": ("", "normalized_shape", "weight", "eps"),
+    "normalize": ("", "p", "dim", "eps"),
+    **dict.fromkeys(("norm", "linalg_vector_norm"), ("", "p", "dim", "keepdim")),
+    **dict.fromkeys(("var", "std", "var_mean", "std_mean"), ("", "dim", "unbiased", "keepdim")),
+    "local_response_norm": ("", "size", "alpha", "beta", "k"),
+    "scaled_dot_product_attention": ("", "", "", "attn_mask", "dropout_p", "is_causal"),
+    "threshold": ("", "threshold", "value"),
     "TRANSPOSE_CONV": ("output_shape", "kernel", "", "bias"),
     "FULLY_CONNECTED": ("", "weight", "bias"),
     **dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "ARG_MAX", "ARG_MIN"), ("", "axis")),
@@ -46,7 +55,7 @@ POINTWISE = {
     **{name: name for name in definitions.POINTWISE},
     **{"mul": "multiply", "sub": "subtract", "rsub": "subtract", "div": "divide", "true_div": "divide"},
     **dict.fromkeys(("truediv", "true_divide", "truedivide", "rdiv", "rtruediv"), "divide"),
-    **{"neg": "negative", "round": "rint", "exponential": "exp"},
+    **{"neg": "negative", "round": "rint", "exponential": "exp", "atan": "arctan", "add_n": "add"},
     **{"min": "minimum", "max": "maximum", "pow": "power", "rsqrt": "power", "absolute": "abs"},
 }
 REDUCED = {
@@ -86,7 +95,10 @@ MOVES = (
     *("upsampling1d", "upsampling3d", "cropping1d", "cropping2d", "cropping3d"),
     *("repeatvector", "mirror_pad", "unflatten", "broadcastto", "centercrop", "randomcrop", "copy", "fliplr"),
     *("flipud", "rot90", "hstack", "vstack", "dstack", "stopgradient", "tril", "triu", "trilu"),
+    *("stop_gradient", "unstack", "pack", "split_v", "broadcast_to", "select_v2", "reverse_v2", "embedding"),
+    *("gathernd", "gather_nd", "gatherelements", "take_along_axis", "centercroppad", "scatternd"),
 )
+MATMUL = ("matmul", "mm", "bmm", "batch_matmul")
 CASTS = (
     "to",
     "double",
@@ -98,6 +110,7 @@ CASTS = (
     "type",
     "type_as",
     "cast",
+    "castlike",
     "saturatecast",
 )
 DROPS = (

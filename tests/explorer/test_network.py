@@ -353,6 +353,24 @@ def test_an_activation_with_another_setting_than_the_page_knows_is_a_box(alpha, 
     assert [step["kind"] for step in columns[3]["then"]] == ["batch norm", *["elu"] * is_known]
 
 
+@pytest.mark.parametrize("word", ["Concat", "Sum"])
+def test_what_takes_a_constant_beside_several_arrays_is_a_box(word):
+    """The page holds no constant, so it cannot compute the cells."""
+    x = image(1, 3, 4, 4)
+    y, one = np.maximum(x, 0), np.ones_like(x)
+    joined = np.concatenate([x, y, one], 1) if word == "Concat" else x + y + one
+    facts = {"framework": "onnx", "error": ""}
+    recording = [
+        facts | {"name": "relu", "word": "Relu", "args": [x], "kwargs": {}, "output": y},
+        facts | {"name": "join", "word": word, "args": [x, y, one], "kwargs": {"axis": 1}, "output": joined},
+    ]
+    *_, column = tc.explore(recording).data()["columns"]
+    assert (column["name"], column["kind"]) == ("join", "box")
+    recording[1] |= {"args": [x, y], "output": joined[:, :6] if word == "Concat" else x + y}
+    *_, column = tc.explore(recording).data()["columns"]
+    assert column["kind"] == {"Concat": "concatenate", "Sum": "add"}[word]
+
+
 def test_an_answer_is_one_row_of_scores_and_a_box_has_the_numbers_of_the_run():
     layers = keras.layers
     maps = keras.Sequential([layers.Input((4, 4, 1)), layers.Conv2D(2, 3)])

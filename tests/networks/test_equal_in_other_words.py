@@ -45,7 +45,11 @@ def test_errors_are_carried_through_a_convolution():
     [
         (definitions.clip, {"low": 0.0}, [[[0.5, 0], [0.5, 0.5]]]),  # -2 stays below 0
         (definitions.leaky_relu, {"slope": 0.5}, [[[0.5, 0.25], [0.5, 0.5]]]),
-        (definitions.pointwise, {"function": "divide", "constant": 4}, [[[0.125, 0.125], [0.125, 0.125]]]),
+        (
+            definitions.pointwise,
+            {"function": "divide", "constants": {1: 4}},
+            [[[0.125, 0.125], [0.125, 0.125]]],
+        ),
         # |(x ± 1/2)² - x²| is at most |x| + 1/4
         (definitions.pointwise, {"function": "square"}, [[[1.25, 2.25], [3.25, 4.25]]]),
         (definitions.reduced, {"function": "mean", "axes": (1,), "keepdims": True}, [[[0.5, 0.5]]]),
@@ -68,7 +72,7 @@ def test_a_product_of_arrays_is_rounded_once_and_a_constant_before():
     terms = [
         definitions.pointwise(*arrays, function=word, **constant).terms
         for word in ("multiply", "add")
-        for arrays, constant in (((X, X), {}), ((X,), {"constant": 0.1}), ((X, X, X), {}))
+        for arrays, constant in (((X, X), {}), ((X,), {"constants": {1: 0.1}}), ((X, X, X), {}))
     ]
     assert terms == [1, 2, 2] * 2
     assert definitions.pointwise(X, X, function="maximum").terms == 0
@@ -98,10 +102,17 @@ def test_a_result_that_is_no_normal_number_may_be_0(function, x, flushed, wrong)
     assert [row.passed for row in results] == [True, False]
 
 
+def test_a_product_that_is_no_normal_number_may_be_0():
+    """TensorFlow flushes it: a gate that is almost closed, times an activation near 0."""
+    made = definitions.pointwise(np.float32([1e-30]), np.float32([1e-9]), function="multiply")
+    results = [definitions.judged("", np.float32([number]), made, "float32") for number in (0, 1e-39, 1e-37)]
+    assert [row.passed for row in results] == [True, True, False]
+
+
 def test_an_infinite_sum_may_be_the_largest_number():
     """As TFLite's ADD returns it: log(exp(100) + 1) is a softplus that a converter wrote."""
     x, most = np.float32([np.inf, 1]), float(np.finfo("float32").max)
-    made = definitions.pointwise(x, function="add", constant=np.float32(1))
+    made = definitions.pointwise(x, function="add", constants={1: np.float32(1)})
     results = [
         definitions.judged("", np.float32([end, 2]), made, "float32") for end in (most, np.inf, -most, 1)
     ]
@@ -675,7 +686,7 @@ def test_a_norm_of_a_large_image_has_a_bound_that_holds_for_sums_one_by_one(size
         offset
     )
     arguments = {"groups": 2, "gamma": None, "beta": None, "eps": 1e-5, "axes": (2,)}
-    made = definitions.normalised(x, **arguments)
+    made = definitions.formula(x, function="normalised", **arguments)
     parts = x.reshape(1, 2, -1)
     means = [
         np.cumsum(numbers, 2, "float32")[..., -1:] / np.float32(parts.shape[2])
@@ -690,7 +701,7 @@ def test_a_norm_of_a_large_image_has_a_bound_that_holds_for_sums_one_by_one(size
         row = definitions.judged("norm", found, made, x.dtype)
         assert row.passed
     bound = bounds.direct(made.sizes, made.terms, x.dtype).max()
-    wrong = definitions.normalised(x, **arguments | {"eps": 0.05}).value.astype("float32")
+    wrong = definitions.formula(x, function="normalised", **arguments | {"eps": 0.05}).value.astype("float32")
     if not offset:
         assert bound < 0.02 * np.abs(made.value).max()
         assert definitions.judged("norm", wrong, made, x.dtype).passed is False
@@ -701,7 +712,7 @@ def test_what_moves_a_norm_s_result_are_its_mean_and_its_deviation_too():
     rng = np.random.default_rng(5)
     x, error = rng.standard_normal((1, 6, 4)), 1e-6 * rng.random((1, 6, 4))
     arguments = {"groups": 3, "gamma": np.float64([1, -2, 3, 1, 1, 1])[:, None], "beta": None, "eps": 1e-5}
-    output = definitions.normalised(x, **arguments, axes=(2,)).value
+    output = definitions.formula(x, function="normalised", **arguments, axes=(2,)).value
     norm = Layer(
         "norm",
         "keras",
@@ -709,13 +720,15 @@ def test_what_moves_a_norm_s_result_are_its_mean_and_its_deviation_too():
         "group norm",
         (x,),
         output,
-        op=definitions.normalised,
-        arguments=arguments | {"axes": (2,)},
+        op=definitions.formula,
+        arguments=arguments | {"axes": (2,), "function": "normalised"},
     )
     bound = grown(norm, [error])
     moved = [
         np.abs(
-            definitions.normalised(x + error * rng.choice([-1, 1], x.shape), **arguments, axes=(2,)).value
+            definitions.formula(
+                x + error * rng.choice([-1, 1], x.shape), function="normalised", **arguments, axes=(2,)
+            ).value
             - output
         )
         for _ in range(2000)

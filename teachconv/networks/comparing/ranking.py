@@ -18,7 +18,8 @@ import numpy as np
 from ...support import tables
 from ...support.errors import ArgumentError, brief
 from ...support.progress import say
-from ..reading import LAYOUT, NORM, STORED, Layer, arrays_in, quantization_of
+from ..formula_calls import arrays_in
+from ..reading import LAYOUT, NORM, STORED, Layer, quantization_of
 from ..walking import INPUT, Network, framework_of, returned_by
 from .anchoring import Arrange, views
 from .judging import relayout

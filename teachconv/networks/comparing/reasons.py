@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations, pairwise, takewhile
+from itertools import combinations, pairwise, product, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from ...windows.pooling import PoolCall
 from ...windows.resizing import ResizeCall, ShuffleCall
 from .. import definitions
 from ..reading import LAYOUT, NORM, Layer
-from .anchoring import farthest, half_of_the_digits
+from .anchoring import difference, farthest, half_of_the_digits
 from .judging import call_of, folded, judge, judged_call, of_shape, relayout
 
 # what a fact is called in the frameworks' arguments
@@ -64,7 +64,9 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
     if theirs and theirs[-1].framework == "arrays":
         folded_ours, _ = _with_norms_folded(ours, [])
         return _reason_of_array(next((a for a in reversed(folded_ours) if a.computes), None), theirs[-1])
-    ours, theirs = map(_as_activations, _with_norms_folded(ours, theirs))
+    ours, theirs = map(_as_activations, _with_norms_folded(*_with_factors_as_norms(ours, theirs)))
+    if found := _other_activation(ours, theirs) or _other_activation(theirs, ours):
+        return found
     counts = [sum("convolution" in layer.op_type for layer in side) for side in (ours, theirs)]
     if counts[1] == 1 < counts[0] and (found := reason_of_segment(theirs, ours)).pair:
         return Found(found.code, f"of the first model, beside the second: {found.words}")
@@ -92,9 +94,16 @@ def reason_of_segment(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found:
             small += [found for found in [Found(*reason(a, b, inputs, row), (a, b, inputs))] if found.code]
         undecided = undecided or row.note * (not row.compared)
     if alone:
-        lone = alone[0]
+        lone, named = alone[0], [[layer for layer in side if layer.computes] for side in (ours, theirs)]
+        if len({tuple(sorted(map(_family, side))) for side in named}) == 1:
+            one, other = (", ".join(layer.op_type for layer in side) for side in named)
+            return Found(
+                "order", f"the layers are in another order: {other}, where the first model has {one}"
+            )
         other = "second" if any(lone is a for a in ours) else "first"
-        return Found("missing", f"the {other} model has no such layer: {lone} is a {lone.op_type}")
+        return Found(
+            "missing", f"the {other} model has no such layer: {lone} is {_with_article(lone.op_type)}"
+        )
     if small or undecided:
         return (*small, Found("result", undecided))[0]
     ends = [_ends_of_moves(side) for side in (ours, theirs)]
@@ -138,23 +147,87 @@ def _beside(a: Layer, first: Layer, last: Layer) -> tuple[list[np.ndarray], Diff
 
 def _as_activations(part: Sequence[Layer]) -> Sequence[Layer]:
     """Return layers of which those that compute an activation together are one."""
-    ways = [{"function": name} for name in (*definitions.SMOOTH, *definitions.SCALED)]
     for start, stop in combinations(range(len(part)), 2):
-        (first, *_, last), x, y = part[start : stop + 1], part[start].inputs, part[stop].output
+        (first, *_, last), (x, *more), y = part[start : stop + 1], part[start].inputs, part[stop].output
         is_small = all(is_one_of(layer.op, _POINTWISE) for layer in part[start : stop + 1])
-        if is_small and len(x) == 1 and y is not None and y.size == x[0].size:
-            some = [np.ravel(array)[:: max(1, y.size // _SOME)] for array in (x[0], y)]
-            apart = [farthest(some[1], definitions.smooth(some[0], **way).value) for way in ways]
-            if min(apart) <= half_of_the_digits(some[1]):
-                way = ways[int(np.argmin(apart))]
-                facts = {
-                    "op_type": way["function"].partition(" ")[0],
-                    "op": definitions.smooth,
-                    "arguments": way,
-                }
-                whole = replace(last, name=f"{first.name} + {last.name}", inputs=x, said={}, **facts)
-                return _as_activations([*part[:start], whole, *part[stop + 1 :]])
+        function = _activation(x, y) if is_small and all(np.array_equal(x, each) for each in more) else ""
+        if function:
+            facts: dict[str, Any] = {
+                "op_type": function.partition(" ")[0],
+                "arguments": {"function": function},
+                "said": {},
+            }
+            facts |= {"op": definitions.smooth, "inputs": (x,), "name": f"{first.name} + {last.name}"}
+            return _as_activations([*part[:start], replace(last, **facts), *part[stop + 1 :]])
     return part
+
+
+def _activation(x: np.ndarray, y: np.ndarray | None) -> str:
+    """Return the activation that makes one array of another of its shape, or ""."""
+    if y is None or y.size != x.size:
+        return ""
+    some = [np.ravel(array)[:: max(1, y.size // _SOME)] for array in (x, y)]
+    apart = {
+        name: farthest(some[1], definitions.smooth(some[0], function=name).value)
+        for name in (*definitions.SMOOTH, *definitions.SCALED)
+    }
+    nearest = min(apart, key=lambda name: apart[name])
+    return nearest if apart[nearest] <= half_of_the_digits(some[1]) else ""
+
+
+def _other_activation(ours: Sequence[Layer], theirs: Sequence[Layer]) -> Found | None:
+    """Say so if layers end in an activation, in whose place the others have another one, however written."""
+    if not ours or not theirs:
+        return None
+    (*_, last), (*_, other), function = ours, theirs, ""
+    is_one = (
+        is_one_of(last.op, [definitions.smooth]) and last.arguments["function"] not in definitions.SOFTMAX
+    )
+    if is_one and _family(last) != _family(other) and last.output is not None and other.output is not None:
+        end = relayout(other.output, other.axis, last.axis, last.output.ndim)
+        function = _activation(last.inputs[0], end)
+    if function in ("", last.arguments.get("function")):
+        return None
+    return Found(
+        "op_type", f"{_with_article(function)} for {_with_article(last.op_type)}: {other} beside {last}"
+    )
+
+
+def _with_factors_as_norms(*sides: Sequence[Layer]) -> list[Sequence[Layer]]:
+    """Write factors and summands of one side as the batch normalisation that the other one has."""
+    has_norm = [any(layer.op_type == NORM for layer in side) for side in sides]
+    return [
+        side if own or not other else _with_norm(side)
+        for side, own, other in zip(sides, has_norm, has_norm[::-1], strict=True)
+    ]
+
+
+def _with_norm(part: Sequence[Layer]) -> Sequence[Layer]:
+    """Return layers of which the first ones that multiply by constants or add them are one normalisation."""
+    at = [n for n, layer in enumerate(part) if _is_affine(layer)][:1]
+    affine = [*takewhile(_is_affine, part[sum(at) :])]
+    if not affine:
+        return part
+    x, axis = affine[0].inputs[0], affine[0].axis
+    ends = []
+    for end in (np.zeros(x.shape), np.ones(x.shape)):
+        for layer in affine:
+            end = definitions.pointwise(end, **layer.arguments).value
+        ends.append(np.moveaxis(end, axis, -1).reshape(-1, x.shape[axis])[0])
+    given = {"mean": 0 * ends[0], "variance": 1 + 0 * ends[0], "gamma": ends[1] - ends[0], "beta": ends[0]}
+    facts: dict[str, Any] = {"op_type": NORM, "op": definitions.batch_norm, "inputs": (x,), "said": {}}
+    name = " + ".join(dict.fromkeys([affine[0].name, affine[-1].name]))
+    whole = replace(affine[-1], name=name, arguments={**given, "eps": 0.0, "axis": axis}, **facts)
+    return [*part[: at[0]], whole, *part[at[0] + len(affine) :]]
+
+
+def _is_affine(layer: Layer) -> bool:
+    """Return whether a layer multiplies by a constant, or adds one."""
+    is_one = is_one_of(layer.op, [definitions.pointwise]) and len(layer.inputs) == 1
+    return is_one and layer.op_type in _AFFINE and "constants" in layer.arguments
+
+
+_AFFINE = "add", "subtract", "multiply", "divide"
 
 
 _SOME = 256  # numbers of an activation are looked at
@@ -190,12 +263,14 @@ def _channel_order(ends: list[np.ndarray], others: list[np.ndarray]) -> str:
     DCR has the block's rows and columns first in a channel's number, CRD last. A shuffle that is written by
     hand permutes six axes, which are those of the other model's shuffle.
     """
-    if [each.ndim for each in ends] == [6, 6] and [each.size for each in ends] == [
-        each.size for each in others
-    ]:
-        ends = [end.reshape(other.shape) for end, other in zip(ends, others, strict=True)]
-    for axis in (1, -1) if [array.ndim for array in ends] == [4, 4] else ():
-        moved = [np.moveaxis(array, axis, -1) for array in ends]
+    sizes = [[each.size for each in side] for side in (ends, others)]
+    by_hand = [each.ndim for each in ends] == [6, 6] and sizes[0] == sizes[1]
+    for axis, there in product((1, -1), (1, -1)):  # the other model may have its channels elsewhere
+        shapes = [np.moveaxis(other, there, axis).shape for other in others] if by_hand else []
+        arrays = [end.reshape(shape) for end, shape in zip(ends, shapes, strict=True)] if by_hand else ends
+        if [array.ndim for array in arrays] != [4, 4]:
+            continue
+        moved = [np.moveaxis(array, axis, -1) for array in arrays]
         deep, wide = sorted(moved, key=lambda array: array.shape[1])
         for order in ("DCR", "CRD") if deep.size == wide.size else ():
             shuffle = ShuffleCall("", deep.shape, "NHWC", wide.shape[1] // max(1, deep.shape[1]), order)
@@ -210,8 +285,20 @@ def _reason_of_array(a: Layer | None, b: Layer) -> Found:
     if a is not None and a.op is not None and a.output is not None and b.output is not None:
         row = judge(a, a.inputs, of_shape(b.output, a.output.shape))
     if row.diagnosis is None:
-        return Found("result", "the array holds other numbers")
+        return Found("result", f"the array holds other numbers{_farthest_cell(a, b)}")
     return Found(row.diagnosis.code, f"the array is {row.diagnosis.sentence}")
+
+
+def _farthest_cell(a: Layer | None, b: Layer) -> str:
+    """Say where an array is how far from what a layer returns, or that the shapes differ."""
+    if a is None or a.output is None or b.output is None:
+        return ""
+    other = of_shape(b.output, a.output.shape)
+    if other.squeeze().shape != a.output.squeeze().shape:
+        return f", of shape {list(other.shape)}, where {a} returns {list(a.output.shape)}"
+    apart = difference(a.output, other.reshape(a.output.shape))
+    at = tuple(map(int, np.unravel_index(np.argmax(apart), apart.shape)))
+    return f", up to {apart.max(initial=0.0):.3g} from those of {a}, in its cell {[*at]}"
 
 
 def without_effect(ours: Sequence[Layer], theirs: Sequence[Layer]) -> str:
@@ -267,6 +354,7 @@ def _family(layer: Layer) -> str:
 
 
 _FAMILIES = {
+    **dict.fromkeys(("instance norm", "layer norm", "group norm", "rms norm"), "norm"),
     "transposed convolution": "convolution",
     **dict.fromkeys(("max pool", "average pool", "adaptive pool", "mean", "sum", "max", "min"), "pool"),
     **{
@@ -334,7 +422,15 @@ def _called(layer: Layer) -> str:
     name = {"max pool": "maximum", "average pool": "average"}.get(layer.op_type, layer.op_type)
     if is_one_of(layer.op, [definitions.reduced]):
         name += f" over axis {_facts(layer, layer.inputs[0])['axis']}"
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return _with_article(name)
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {_NOUNS.get(name, name)}"
+
+
+# what layers are called whose function is a verb
+_NOUNS = {"add": "addition", "subtract": "subtraction", "multiply": "multiplication", "divide": "division"}
 
 
 def _given(layer: Layer) -> dict[str, Any]:
@@ -345,7 +441,14 @@ def _given(layer: Layer) -> dict[str, Any]:
         "axis": -1 if function in definitions.SOFTMAX else None,
     }
     usual["slope"] = 0.0 if is_one_of(layer.op, [definitions.clip]) else None
-    return {name: value for name, value in usual.items() if value is not None} | dict(layer.arguments)
+    given = {name: value for name, value in usual.items() if value is not None} | dict(layer.arguments)
+    constants = given.pop("constants", {})
+    if constants and layer.op_type not in _IN_ANY_ORDER:
+        given["place"] = min(constants)
+    return given | {f"constant{n or ''}": value for n, value in enumerate(constants.values())}
+
+
+_IN_ANY_ORDER = ("add", "multiply", "minimum", "maximum")
 
 
 _OVER_AXES = definitions.smooth, definitions.reduced, definitions.concatenate, definitions.ordered

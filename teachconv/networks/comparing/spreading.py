@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -120,7 +119,9 @@ def grown(layer: Layer, errors: Sequence[np.ndarray], anyhow: bool = False) -> E
     if output is None or not all(np.isfinite(each).all() for each in errors):
         return None
     if op is not None and is_one_of(op, [definitions.concatenate]):
-        return np.asarray(op(*errors, **layer.arguments).value).reshape(output.shape)
+        none = {n: np.zeros_like(each) for n, each in layer.arguments.get("constants", {}).items()}
+        joined = op(*errors, axis=layer.arguments["axis"], constants=none)
+        return np.asarray(joined.value).reshape(output.shape)
     if layer.op_type in (LAYOUT, "concatenate", "pad"):
         return carried(layer.inputs, errors, output)
     if output.dtype in STORED:  # equal numbers give equal integers, and others some other integers
@@ -163,18 +164,12 @@ def _moved_by_definition(layer: Layer, errors: Sequence[np.ndarray], value: np.n
     """Return how far a definition's result may move with its inputs."""
     assert layer.op is not None
     inputs, words = [each.astype(np.float64) for each in layer.inputs], dict(layer.arguments)
-    if layer.op_type == "product":
-        matrices = [*map(np.abs, inputs)], {name: np.abs(value) for name, value in words.items()}
-        moved = []
-        for at in range(len(inputs)):
-            one = [errors[n] if n == at else each + errors[n] for n, each in enumerate(matrices[0])]
-            moved.append(layer.op(*one, **matrices[1]).value)
-        return np.asarray(sum(moved))
+    if is_one_of(layer.op, [definitions.formula]):
+        made = layer.op(*inputs, errors=errors, **words)
+        return bounds.direct(made.sizes, made.terms, np.float32)
     if words.get("function") in definitions.SOFTMAX:  # the logarithm moves by twice the largest error
         most = 2 * errors[0].max(words.get("axis", -1), keepdims=True)
         return most if words["function"] == "log_softmax" else value * np.expm1(most)
-    if is_one_of(layer.op, [definitions.normalised]):
-        return _moved_by_norm(inputs[0], errors[0], **words)
     # what rises or falls in each number is farthest at the ends of the intervals
     signs = (
         product((-1, 1), repeat=len(inputs)) if len(inputs) < 4 else [(-1,) * len(inputs), (1,) * len(inputs)]
@@ -184,15 +179,3 @@ def _moved_by_definition(layer: Layer, errors: Sequence[np.ndarray], value: np.n
         shifted = (x + sign * error for x, sign, error in zip(inputs, corner, errors, strict=True))
         far = np.maximum(far, np.abs(layer.op(*shifted, **words).value - value))
     return far
-
-
-def _moved_by_norm(
-    x: np.ndarray, error: np.ndarray, *, groups: int, gamma: Any, eps: float, axes: Any, **_: Any
-) -> np.ndarray:
-    """Return how far a normalisation's result moves, to first order: each number, the mean, the deviation."""
-    parts, errors = (definitions.grouped(each, groups, axes) for each in (x, error))
-    mean = partial(np.mean, axis=axes, keepdims=True)
-    centred = np.abs(parts - mean(parts))
-    deviation = np.sqrt(mean(centred**2) + eps)
-    moved = (errors + mean(errors)) / deviation + centred * mean(errors * centred) / deviation**3
-    return moved.reshape(x.shape) * np.abs(1.0 if gamma is None else gamma)
