@@ -372,13 +372,11 @@ class NetworkApp {
   say() {
     if (this.network.answer !== null) this.sayAnswer();
     const panel = this.quiz.on ? this.quiz.panel() : this.cell ? cellPanel(this, this.cell) : this.why ? whyPanel(this, this.why) : this.flip ? flipPanel(this, this.flip) : this.covers ? coverPanel(this) : null;
-    const told = panel ? null : [this.usesKeys, this.step, this.plane.wide].join();
-    if (panel || this.told !== told) { // a drawing alone says nothing new
+    const subject = [this.usesKeys, this.step, this.plane.wide, this.quiz.on && [this.quiz.seed, this.quiz.level], this.cell && [this.cell[0], this.cell[3]], this.why?.win, this.why?.rival, !this.flip, this.covers].join(";");
+    if (panel || this.subject !== subject) { // a drawing alone says nothing new
       const lines = [this.usesKeys ? h("p", { class: "faint" }, KEYS) : null, caption(this), ...(panel ?? hints(this))].filter(Boolean);
       keepFocus(this.sum, () => this.sum.replaceChildren(...lines));
     }
-    this.told = told;
-    const subject = [this.quiz.on && [this.quiz.seed, this.quiz.level], this.cell && [this.cell[0], this.cell[3]], this.why?.win, this.why?.rival, !this.flip, this.covers, this.step].join(";");
     if (this.subject !== subject) this.sum.scrollTop = 0; // its heading is read first
     this.subject = subject;
     put(this.foot, this.about[0]);

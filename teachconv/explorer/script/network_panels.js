@@ -132,14 +132,14 @@ function openCall(app, [k, row, col, channel]) {
   mount(inside, { call: { ...doc, bias: bias && [...bias] }, variants: { controls: [], table: {}, left_out: 0 }, beside: null, playground: true }, { shows: () => {} });
 }
 
-/** How much of the input a cell reads, and where. */
-function readsText({ network, pad }, cell) {
+/** How much of the input a cell reads, and where; `isWhole`: with its padding. */
+function readsText({ network, pad }, cell, isWhole = true) {
   const { masks, spans } = readsOf(network, cell);
   const span = spanOf(network, 0, masks[0]);
   const { count, sides: [high, wide] } = span;
   if (!spans[0]) return h("p", { class: "faint" }, "A layer before it is not computed on this page, so what it reads of the input is not known.");
   const [rows, cols] = [spans[0].rows, spans[0].cols].map(([low, top]) => top - low + 1);
-  const beyond = rows > high || cols > wide ? `; its window is ${rows} × ${cols}, the rest is padding` : "";
+  const beyond = isWhole && (rows > high || cols > wide) ? `; its window is ${rows} × ${cols}, the rest is padding` : "";
   const holes = count < high * wide ? `, ${count} cells of them` : "";
   return h("p", { class: "faint" }, `reads ${high} × ${wide} ${pad ? "blocks of ink" : "of the input"}: ${rowsAndColumns(span).join(", ")}${holes}${beyond}`);
 }
@@ -229,7 +229,7 @@ export function whyPanel(app, why) {
     piles([...list.map(({ product }) => product), bias], ["for", "against"]),
     h("p", {}, `Drawn: the ${drawn.length} strongest of ${plural(list.length, "product")}, `, h("b", {}, `${(100 * share).toFixed(0)} %`), ` of what speaks for ${win}. A line is as wide as its share, the grey stub as that of the other ${list.length - drawn.length}.`),
     h("ol", { class: "ways" }, drawn.map((line) => h("li", { tabindex: "0", onpointerenter: () => app.light(line), onpointerleave: () => app.light(null), onfocus: () => app.light(line), onblur: () => app.light(null) },
-      readsText(app, line.origin),
+      readsText(app, line.origin, false),
       h("span", { class: "faint" }, `${placeName(network, line.from)}: value × (weight to ${win} − to ${rival})`), h("br"),
       `${brief(line.value)} × ${brief(line.weight)} = `, h("b", {}, brief(line.product)),
       line.without === undefined ? "" : [`; ${withoutIt(network, line)}: ${brief(margin)} → `, h("b", { class: line.without < 0 ? "flips" : null }, brief(line.without))]))),
