@@ -54,8 +54,8 @@ def draw_a_digit() -> NetworkExplorer:
         recorded = json.loads(arrays["meta"].item())
     many, share = recorded["images"], recorded["accuracy"]
     note = (
-        f"Right: {share['test images']:.1%} of {many['test']} test digits, {share['drawn']:.1%} of "
-        f"{many['drawn']} drawings made by a program."
+        f"This network gets {share['test images']:.1%} of {many['test']} test digits right, and "
+        f"{share['drawn']:.1%} of {many['drawn']} drawings made by a program."
     )
     return NetworkExplorer(
         model,

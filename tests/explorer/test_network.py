@@ -439,6 +439,8 @@ def test_why_is_a_difference_of_scores_and_what_is_taken_away_is_computed(digit)
     assert sum(line["share"] for line in first) < 1
     shares = [line["product"] / why["positive"] for line in first]
     assert [line["share"] for line in first] == pytest.approx(shares)
+    fed = {tuple(line["to"]) for line in why["lines"]}
+    assert {line["from"][0] for line in why["lines"] if tuple(line["from"]) not in fed} == {0}  # the input
     relu = next(layer for layer in page.network.layers if layer.name == "conv2 (relu)")
     for line in first:
         _, row, col, channel = line["from"]
@@ -496,9 +498,9 @@ def least(page, image):
 @needs_node
 def test_a_share_that_is_not_all_is_never_a_hundred_percent():
     say = answers((*MODULES, "network_plane", "network_marks"), "")(
-        "(all) => all.map(percent)", [1, 0.9999999, 0.9994, 0.996, 0.994, 0.5, 0.0996, 0.02, 0]
+        "(all) => all.map(percent)", [1, 0.9999999, 0.9994, 0.996, 0.994, 0.5, 0.0996, 0.02, 0.0004, 0]
     )
-    assert say == ["100 %", ">99.9 %", "99.9 %", "99.6 %", "99 %", "50 %", "10 %", "2.0 %", "0.0 %"]
+    assert say == ["100 %", ">99.9 %", "99.9 %", "99.6 %", "99 %", "50 %", "10 %", "2.0 %", "<0.1 %", "0.0 %"]
 
 
 # ---- the ways in ----

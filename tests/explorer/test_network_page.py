@@ -174,7 +174,8 @@ def test_a_cell_says_its_window_and_its_sum_and_opens_its_call(show):
     page = show(
         tc.explore(model, np.random.default_rng(1).random((1, 8, 8, 1), "float32"), at=("c", 0, 1, 0))
     )
-    assert "reads 5 × 7 of the input; its window is 6 × 8, the rest is padding" in page.all(".told")[0].text
+    reads = "reads 5 × 7 of the input: rows 0 to 4, columns 0 to 6; its window is 6 × 8, the rest is padding"
+    assert reads in page.all(".told")[0].text
     value = page.run("return document.querySelector('.told output').textContent")
     assert len(page.all("rect.dashed")) == 2  # before it, and on the input
     page.run("document.querySelector('.open-call').click()")
@@ -313,8 +314,10 @@ def test_a_change_is_tried_and_taken_back(show, digit):
     before = page.run(ANSWER)
     ask_for_a_change(page)
     text = page.all(".told p")[0].text
-    assert text.startswith("No single cell does (1,024 changes tried). The nearest: row ")
-    assert page.run(BADGE) == re.search(r" to (\d+) of 16 leaves 7 ahead", text)[1]
+    assert text.startswith(
+        "No single cell does: each of 64 cells was tried with 16 other amounts of ink. The nearest: row "
+    )
+    assert page.run(BADGE) == re.search(r" to (\d+) of 16 leaves the score of 7 ahead", text)[1]
     images = digits()["images"]
     counts = images[14, ..., 0].astype(int)
     page.run("location.hash = arguments[0]", address_of(counts / 16))
@@ -333,6 +336,7 @@ def test_a_change_is_tried_and_taken_back(show, digit):
     assert page.run(BADGE) == str(to)
     page.all(".try")[0].click()
     assert page.run(ANSWER) == f"{says}, {100 * chances[says]:.0f} %"
+    assert "your lines stay as you drew them" in page.all(".told")[0].text
     assert page.all(".try")[0].text == "back"
     page.all(".try")[0].click()
     assert page.run(ANSWER) == before
@@ -348,13 +352,24 @@ def test_cells_are_seen_while_the_question_is_open(show, digit):
     wait_for(page, f"{ANSWER}.startsWith('7, ')")
     page.run(TOOL, "why?")
     reasons = page.all(".ways li")
-    assert [re.match(r"pool2, map (\d+), row", reason.text)[1] for reason in reasons] == ["15", "6", "0"]
+    assert [re.search(r"\npool2, map (\d+), row", reason.text)[1] for reason in reasons] == ["15", "6", "0"]
     assert sorted(e.text for e in page.all(".net > svg .map-name")) == ["map 0", "map 15", "map 6"]
-    text = reasons[0].text.split("\n")[1]
-    assert re.search(r"; without this cell of conv2, pool2 passes [\d.]+ instead: ", text)
+    text = reasons[0].text.split("\n")[2]
+    assert re.search(r"; without this cell of conv2, pool2 takes the next largest, [\d.]+: ", text)
     ActionChains(page.driver).move_to_element(reasons[1]).perform()
     lit = page.all("path.lit")
     assert 1 < len(lit) < len(page.all("path.way"))
+    # its cell of conv2 reads 3 x 3 cells of pool1, 6 x 6 of conv1 and 8 x 8 of the input, less what is padding
+    assert reasons[1].text.startswith("reads 7 × 7 blocks of ink: rows 0 to 6, columns 0 to 6\n")
+    window = "const { width, height } = document.querySelector('.net > svg .window').getBoundingClientRect(); return [width, height]"
+    side = page.run("return document.querySelector('.pad-holder').clientWidth") / 8  # of a cell of the input
+    assert page.run(window) == pytest.approx([7 * side] * 2, abs=8)
+    ActionChains(page.driver).move_to_element(page.all("h1")[0]).perform()
+    assert page.all(".net > svg .window, path.lit") == []
+    page.run("arguments[0].focus()", reasons[1])
+    assert len(page.all("path.lit")) == len(lit)
+    assert page.all(".net > svg .window")
+    page.run("arguments[0].blur()", reasons[1])
     canvas = page.all(".net > canvas")[0]
     x, y = page.run(
         "const { left, top, width, height } = arguments[0].getBoundingClientRect(); return [260 - left - width / 2, 260 - top - height / 2]",
@@ -376,6 +391,43 @@ def test_cells_are_seen_while_the_question_is_open(show, digit):
     page.run(TOOL, "why?")
     page.all(".shut")[0].click()
     assert page.all(".told h2")[0].text == "Point at any cell"
+
+
+def test_the_story_is_turned_by_arrows_and_a_question_closes_it(show, digit):
+    from selenium.webdriver import Keys
+
+    page = show(digit)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.all(".tools button")[0].click()  # the focus stays there
+    page.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    assert page.all(".story p")[0].text.startswith("1/9 ")
+    page.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    assert page.all(".story p")[0].text.startswith("3/9 ")
+    for name in ("why?", "change its mind"):
+        page.run(TOOL, "how it works")
+        assert page.all(".story")
+        page.run(TOOL, name)
+        assert page.all(".story") == []
+
+
+def test_a_panel_begins_at_its_top_and_an_empty_pad_has_no_cell(show, digit):
+    page = show(digit, width=1280, height=720)
+    wait_for(page, f"{ANSWER}.startsWith('7, ')")
+    page.run("document.querySelector('.told').scrollTop = 80")
+    page.run(TOOL, "why?")
+    assert page.run("return document.querySelector('.told').scrollTop") == 0
+    ask_for_a_change(page)
+    page.run("document.querySelector('.net > canvas').focus()")
+    from selenium.webdriver import Keys
+
+    page.press(Keys.ARROW_DOWN)
+    assert page.all("h2")[0].text.startswith("input, row 0, column 0 = ")
+    assert page.all(".net > svg circle") == []
+    assert page.all(".tools [aria-pressed=true]") == []
+    page.run("document.querySelector('.surface').focus()")
+    page.press(Keys.DELETE)
+    assert page.all("h2")[0].text == "Point at any cell"
+    assert page.all("path.mark") == []
 
 
 def test_the_numbers_of_a_map_fit_at_1280(show, digit):

@@ -191,7 +191,7 @@ def test_the_quiz_begins_and_ends_as_the_page_goes_on(show, digit):
     assert page.all("h2")[0].text == "Point at any cell"
     page.all(".begin-quiz")[0].click()
     page.all(".quiz .end")[0].click()
-    assert page.run(FOCUS) == "shut begin-quiz"
+    assert page.run(FOCUS) == "begin-quiz"
     page.all(".begin-quiz")[0].click()
     page.run("[...document.querySelectorAll('.tools button')].find((e) => e.textContent === 'why?').click()")
     assert page.run(WORDS) is None

@@ -16,12 +16,12 @@ import { full } from "./numbers.js";
 import { download, pngOf } from "./take_away.js";
 
 const NARROW = "(max-width: 960px)"; // of a page whose axes are swapped, as in explorer.css
-const PAD_SIDE = { wide: 208, tight: 160, narrow: 128 }; // pixels of the pad
+const PAD_SIDE = { wide: 208, tight: 160, narrow: 152 }; // pixels of the pad
 const SIXTEENTHS = 16; // an input of the pad is so many sixteenths
 const SCROLL_BAR = 16; // pixels
 const LEAST_WIDTH = 240; // pixels of the maps; a frame that its host has not laid out yet, or hides, has none
 const PAPER = 680; // pixels of A4 and Letter with their margins
-const FRAMED = { wide: 770, narrow: 720 }; // pixels of a page in a frame, whose height follows the page
+const FRAMED = { wide: 700, narrow: 720 }; // pixels of a page in a frame, whose height follows the page
 
 /** The page of a network. */
 class NetworkApp {
@@ -85,7 +85,7 @@ class NetworkApp {
     canvas.addEventListener("pointerleave", () => { if (!this.kept) this.select(null, false); });
     canvas.addEventListener("click", (event) => this.click(event));
     canvas.addEventListener("keydown", (event) => this.press(event));
-    document.addEventListener("keydown", (event) => { if (event.key === "Escape" && !root.querySelector("dialog")) this.leave(); });
+    document.addEventListener("keydown", (event) => this.turn(event));
     const tool = (words, act) => h("button", { type: "button", onclick: act }, words);
     const answers = this.network.answer !== null;
     this.whyTool = answers && this.explains ? tool("why?", () => (this.why ? this.leave() : this.ask())) : null;
@@ -93,7 +93,7 @@ class NetworkApp {
     this.coverTool = data.cover ? tool("cover a part", () => (this.covers ? this.leave() : this.cover())) : null;
     this.tools = h("div", { class: "tools" },
       data.pad ? tool("how it works", () => this.begin()) : null,
-      data.pad ? tool("clear", () => { this.touched = true; this.select(null); this.pad.clear(); }) : null,
+      data.pad ? tool("clear", () => { this.touched = true; this.pad.clear(); }) : null,
       this.whyTool, this.flipTool, this.coverTool,
       tool("⤓ SVG", () => download("network.svg", this.picture(), "image/svg+xml")),
       tool("⤓ PNG", async () => download("network.png", await pngOf(this.picture(), 0), "image/png")));
@@ -101,10 +101,11 @@ class NetworkApp {
     if (data.pad) this.pad = pad(this.padHolder, { onInput: (values) => this.show(Float32Array.from(values)), onFirstTouch: () => { this.touched = true; }, onKeys: (used) => this.draws(used) });
     this.net = h("div", { class: "net" }, canvas, this.over, this.padHolder);
     this.sum = h("aside", { class: "told", tabindex: "0", "aria-label": "what is pointed at", "aria-live": "polite" });
-    this.foot = h("small", {});
+    this.foot = h("summary", {});
+    this.fine = h("p", {});
     root.replaceChildren(
       h("header", {}, h("h1", {}, data.title), this.tools, h("div", { class: "answers" }, h("div", {}, this.says, this.next)), themeButton(root, true)),
-      this.net, this.sum, h("footer", {}, data.note, " ", this.foot));
+      this.net, this.sum, h("footer", {}, data.note, h("details", {}, this.foot, this.fine)));
   }
 
   layout() {
@@ -179,11 +180,10 @@ class NetworkApp {
 
   /** Another input: every number anew at once, and painted with the next frame. */
   show(input) {
-    const start = performance.now();
     this.values = this.network.forward(input);
-    this.took = Math.min(this.took ?? Infinity, performance.now() - start);
     this.flip = null;
-    if (this.why) this.why = this.isBlank ? null : explained(this.network, this.values, ranked(this.scores)[0], null);
+    if (this.isBlank) this.select(null);
+    if (this.why) this.why = explained(this.network, this.values, ranked(this.scores)[0], null);
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
       if (this.quiz.on && !this.quiz.answered) this.quiz.choose();
@@ -225,20 +225,25 @@ class NetworkApp {
   click(event) {
     const cell = this.at(event);
     if (this.quiz.on) return cell ? this.quiz.point(cell, true) : undefined;
-    if (cell?.[0] === this.network.answer && this.explains) {
-      const [win, next] = ranked(this.scores);
-      return this.ask(win, cell[3] === win ? next : cell[3]);
-    }
-    return this.select(cell);
+    return cell?.[0] === this.network.answer && this.explains ? this.ask(null, cell[3]) : this.select(cell);
   }
 
   /** Select a cell, or nothing; one that is only pointed at leaves the question open. */
   select(cell, kept = true) {
     this.quiz.on = false;
+    if (kept && !this.flip?.tried) this.flip = null;
     Object.assign(this, { cell, why: kept ? null : this.why, kept: kept && cell !== null, covers: false });
     this.mark();
     this.say();
     if (kept) this.tell();
+  }
+
+  /** Escape closes, wherever the focus is; in the story the arrows turn its pages. */
+  turn({ key, target, defaultPrevented }) {
+    if (this.root.querySelector("dialog")) return;
+    if (key === "Escape") this.leave();
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (by && this.step !== null && !defaultPrevented && !target.matches("select, input")) goTo(this, Math.max(0, this.step + by));
   }
 
   press(event) {
@@ -265,12 +270,11 @@ class NetworkApp {
 
   // ---- why, and what would change it ----
 
-  ask(win = null, rival = null) {
+  ask(win = null, rival = null, step = null) {
     if (this.isBlank) return;
     this.takeBack();
-    const [best] = ranked(this.scores);
     this.quiz.on = false;
-    Object.assign(this, { cell: null, kept: false, lit: null, covers: false, why: explained(this.network, this.values, win ?? best, rival) });
+    Object.assign(this, { cell: null, kept: false, lit: null, covers: false, step, why: explained(this.network, this.values, win ?? ranked(this.scores)[0], rival) });
     this.draw();
     this.tell();
   }
@@ -297,6 +301,7 @@ class NetworkApp {
   /** Find the least change of one input cell with which another class wins. */
   async changeMind() {
     const search = { words: "" };
+    this.step = null;
     this.select(null);
     this.flip = search;
     const found = await leastChange(this.network, this.values[0], this.data.scale, (n, all) => {
@@ -367,14 +372,15 @@ class NetworkApp {
   say() {
     if (this.network.answer !== null) this.sayAnswer();
     const panel = this.quiz.on ? this.quiz.panel() : this.cell ? cellPanel(this, this.cell) : this.why ? whyPanel(this, this.why) : this.flip ? flipPanel(this, this.flip) : this.covers ? coverPanel(this) : null;
-    const told = panel ? null : [this.usesKeys, this.step, this.plane.wide].join();
-    if (panel || this.told !== told) { // a drawing alone says nothing new
+    const subject = [this.usesKeys, this.step, this.plane.wide, this.quiz.on && [this.quiz.seed, this.quiz.level], this.cell && [this.cell[0], this.cell[3]], this.why?.win, this.why?.rival, !this.flip, this.covers].join(";");
+    if (panel || this.subject !== subject) { // a drawing alone says nothing new
       const lines = [this.usesKeys ? h("p", { class: "faint" }, KEYS) : null, caption(this), ...(panel ?? hints(this))].filter(Boolean);
       keepFocus(this.sum, () => this.sum.replaceChildren(...lines));
     }
-    this.told = told;
-    const time = this.took === undefined ? "" : ` in ${this.took.toFixed(1)} ms`;
-    put(this.foot, this.about.replace(" here", ` here${time}`));
+    if (this.subject !== subject) this.sum.scrollTop = 0; // its heading is read first
+    this.subject = subject;
+    put(this.foot, this.about[0]);
+    put(this.fine, this.about[1]);
   }
 
   /** Whether a layer's call opens as the picture of a call: a convolution, of which the page of a call has the words. */

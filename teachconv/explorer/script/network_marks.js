@@ -129,7 +129,7 @@ function ways(app) {
   const behind = new Set(); // cells that the lit line comes from; each line stands before those behind it
   for (const line of why.lines) if (line === lit || behind.has(String(line.to))) behind.add(String(line.from));
   for (const line of why.lines.toSorted((a, b) => a.share - b.share)) {
-    const ends = [plane.middle(line.from), plane.middle(line.to)];
+    const ends = [beside(plane, line.from, 0.5), beside(plane, line.to, -0.5)];
     if (!ends[0] || !ends[1]) continue;
     parts.push(wire(plane, ...ends, behind.has(String(line.from)) ? "way lit" : "way", Math.max(0.8, WIDEST * line.share)));
     parts.push(frame(plane.places[line.from[0]], [[line.from[1], line.from[2]]], line.from[3], "mark thin"));
@@ -138,8 +138,15 @@ function ways(app) {
   const end = plane.middle([network.answer, 0, 0, why.win]);
   const drawn = why.lines.filter((line) => line.to[0] === network.answer).reduce((sum, line) => sum + line.share, 0);
   if (end) parts.unshift(`<path class="stub" d="M${end}${plane.wide ? "h-24" : "v-16"}" stroke-width="${(WIDEST * (1 - drawn)).toFixed(1)}"/>`);
+  if (lit?.origin) {
+    const { masks: [mask] } = readsOf(network, lit.origin);
+    for (const c of plane.places[0].maps.keys()) parts.push(frame(plane.places[0], cellsOf(network, 0, mask, c), c, "window"));
+  }
   return [...parts, ...names];
 }
+
+/** The edge of a cell where lines leave it or arrive, so that its number is read. */
+const beside = (plane, [k, row, col, channel], by) => plane.middle(plane.wide ? [k, row, col + by, channel] : [k, row + by, col, channel]);
 
 function wire(plane, from, to, name, width) {
   if (!from || !to) return "";
@@ -153,6 +160,7 @@ const asText = (words) => words.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt
 /** A share in percent. */
 export function percent(share) {
   if (share > 0.9995 && share < 1) return ">99.9 %";
+  if (share > 0 && share < 0.0005) return "<0.1 %";
   return `${(100 * share).toFixed(share === 1 || (share > 0.0995 && share < 0.9945) ? 0 : 1)} %`;
 }
 

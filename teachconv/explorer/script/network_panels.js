@@ -4,7 +4,7 @@ import { callDocument } from "./call_document.js";
 import { weightFields } from "./weights.js";
 import { emsOf, h, plural } from "./elements.js";
 import { chances, ranked, unpackedArray } from "./network_numbers.js";
-import { readsOf, reachedBy, spanOf } from "./network_reach.js";
+import { readsOf, reachedBy, rowsAndColumns, spanOf } from "./network_reach.js";
 import { brief, full, short } from "./numbers.js";
 import { mount } from "./main.js";
 import { copyButton } from "./parts.js";
@@ -72,7 +72,7 @@ function elsewhere(app, cell, head, value) {
   const [k, ...place] = cell;
   const { name } = app.network.columns[k];
   const code = `tc.explore(model, x, at=(${JSON.stringify(name)}, ${place.join(", ")}))`;
-  return [head, app.network.isExact(cell) ? null : h("p", { class: "faint" }, Number.isNaN(value) ? "This page does not have this map." : "One of 256 levels, not the exact number."), readsText(app.network, cell),
+  return [head, app.network.isExact(cell) ? null : h("p", { class: "faint" }, Number.isNaN(value) ? "This page does not have this map." : "One of 256 levels, not the exact number."), readsText(app, cell),
     h("p", {}, "This page has no window and no filter of this cell. The page of this call has them, and sums them: ", h("code", {}, code), copyButton(() => code, "copy the call")), blockButton(app, k)];
 }
 
@@ -100,7 +100,7 @@ export function cellPanel(app, cell) {
           : `${counted}${bias === null ? "" : `, bias ${full(bias)}`}: ${full(sum)}${chain}.`;
   return [
     head,
-    readsText(network, cell),
+    readsText(app, cell),
     column.filters || column.kind === "add" ? piles(products, ["plus", "minus"]) : null,
     h("p", { class: "said" }, said),
     column.windows ? grids(column, cell, list, winner) : null,
@@ -132,15 +132,16 @@ function openCall(app, [k, row, col, channel]) {
   mount(inside, { call: { ...doc, bias: bias && [...bias] }, variants: { controls: [], table: {}, left_out: 0 }, beside: null, playground: true }, { shows: () => {} });
 }
 
-/** How much of the input a cell reads. */
-function readsText(network, cell) {
+/** How much of the input a cell reads, and where; `isWhole`: with its padding. */
+function readsText({ network, pad }, cell, isWhole = true) {
   const { masks, spans } = readsOf(network, cell);
-  const { count, sides: [high, wide] } = spanOf(network, 0, masks[0]);
+  const span = spanOf(network, 0, masks[0]);
+  const { count, sides: [high, wide] } = span;
   if (!spans[0]) return h("p", { class: "faint" }, "A layer before it is not computed on this page, so what it reads of the input is not known.");
   const [rows, cols] = [spans[0].rows, spans[0].cols].map(([low, top]) => top - low + 1);
-  const beyond = rows > high || cols > wide ? `; its window is ${rows} × ${cols}, the rest is padding` : "";
+  const beyond = isWhole && (rows > high || cols > wide) ? `; its window is ${rows} × ${cols}, the rest is padding` : "";
   const holes = count < high * wide ? `, ${count} cells of them` : "";
-  return h("p", { class: "faint" }, `reads ${high} × ${wide} of the input${holes}${beyond}`);
+  return h("p", { class: "faint" }, `reads ${high} × ${wide} ${pad ? "blocks of ink" : "of the input"}: ${rowsAndColumns(span).join(", ")}${holes}${beyond}`);
 }
 
 /** How much of each later column a cell of the input reaches. */
@@ -203,7 +204,7 @@ function mapTable(app, [k, row, col, channel]) {
     const share = Math.min(1, Math.abs(value) / (app.plane.scales[k] || 1));
     return h("button", { type: "button", tabindex: "-1", class: r === row && q === col ? "here" : null, title: full(value), style: `--share:${(100 * share).toFixed(0)}%;--tint:var(--${value < 0 ? "below" : "above"})`, onclick: () => app.select([k, r, q, channel]) }, short(value));
   });
-  return h("figure", { class: "map" }, h("figcaption", {}, `this map; full colour at ±${brief(app.plane.scales[k])}`), writtenGrid(cols, cells));
+  return h("figure", { class: "map" }, h("figcaption", {}, `this map; the darkest colour stands for ±${brief(app.plane.scales[k])}`), writtenGrid(cols, cells));
 }
 
 /** Numbers as a table, each of which has the room that the widest needs. */
@@ -224,10 +225,11 @@ export function whyPanel(app, why) {
   return [
     closer(app),
     h("h2", {}, `Why ${win} and not `, h("b", {}, choose, "?"), " ", h("output", {}, brief(margin))),
-    h("p", { class: "faint" }, `the score of ${win} minus that of ${rival}${app.plane.hasChances ? ": softmax sees differences only" : ""}`),
+    h("p", { class: "faint" }, `the score of ${win} minus that of ${rival}${app.plane.hasChances ? "; the percentages depend on such differences only" : ""}`),
     piles([...list.map(({ product }) => product), bias], ["for", "against"]),
-    h("p", {}, `Drawn: the ${drawn.length} strongest of ${plural(list.length, "product")}, `, h("b", {}, `${(100 * share).toFixed(0)} %`), ` of what speaks for ${win}. A line is as wide as its share; the grey stub is the rest.`),
-    h("ol", { class: "ways" }, drawn.map((line) => h("li", { onpointerenter: () => app.light(line), onpointerleave: () => app.light(null) },
+    h("p", {}, `Drawn: the ${drawn.length} strongest of ${plural(list.length, "product")}, `, h("b", {}, `${(100 * share).toFixed(0)} %`), ` of what speaks for ${win}. A line is as wide as its share, the grey stub as that of the other ${list.length - drawn.length}.`),
+    h("ol", { class: "ways" }, drawn.map((line) => h("li", { tabindex: "0", onpointerenter: () => app.light(line), onpointerleave: () => app.light(null), onfocus: () => app.light(line), onblur: () => app.light(null) },
+      readsText(app, line.origin, false),
       h("span", { class: "faint" }, `${placeName(network, line.from)}: value × (weight to ${win} − to ${rival})`), h("br"),
       `${brief(line.value)} × ${brief(line.weight)} = `, h("b", {}, brief(line.product)),
       line.without === undefined ? "" : [`; ${withoutIt(network, line)}: ${brief(margin)} → `, h("b", { class: line.without < 0 ? "flips" : null }, brief(line.without))]))),
@@ -236,7 +238,7 @@ export function whyPanel(app, why) {
 
 /** What is taken away: the cell of a line, or the one that a pool passes on to it; then the next largest may step in. */
 function withoutIt({ columns }, { from: [k], origin, instead }) {
-  return instead ? `without this cell of ${columns[origin[0]].name}, ${columns[k].name} passes ${brief(instead)} instead` : "without it";
+  return instead ? `without this cell of ${columns[origin[0]].name}, ${columns[k].name} takes the next largest, ${brief(instead)}` : "without it";
 }
 
 const closer = (app) => h("button", { type: "button", class: "shut", onclick: () => app.leave() }, "close");
@@ -246,8 +248,9 @@ export function flipPanel(app, flip) {
   return [
     closer(app),
     h("h2", {}, "What would change its mind?"),
+    flip.cell ? h("button", { type: "button", class: "try", onclick: () => app.tryIt() }, flip.tried ? "back" : "try it") : null,
     h("p", {}, flipText(app, flip)),
-    flip.cell ? h("p", {}, h("button", { type: "button", class: "try", onclick: () => app.tryIt() }, flip.tried ? "back" : "try it")) : null,
+    flip.tried && app.pad ? h("p", {}, `The change is in "what the network reads", in the circle: your lines stay as you drew them.`) : null,
   ];
 }
 
@@ -272,31 +275,34 @@ export function flipText({ network, plane: { unit } }, { cell, to, was, says, tr
   const map = network.columns[0].channels > 1 ? `, map ${cell[3]}` : "";
   const change = `row ${cell[1]}, column ${cell[2]}${map} from ${brief(was * unit)} to ${brief(to * unit)}${unit > 1 ? ` of ${unit}` : ""}`;
   if (flips) return `The least change: ${change}, and it says ${says}.`;
-  return `No single cell does (${tries.toLocaleString("en")} changes tried). The nearest: ${change} leaves ${win} ahead of ${says} by ${brief(Number(ahead.toPrecision(2)))}.`;
+  const { size } = network.columns[0];
+  const tried = unit > 1 ? `each of ${size} cells was tried with ${tries / size} other amounts of ink` : `${tries.toLocaleString("en")} changes were tried`;
+  return `No single cell does: ${tried}. The nearest: ${change} leaves the score of ${win} ahead of that of ${says} by ${brief(Number(ahead.toPrecision(2)))}.`;
 }
 
 /** What one reads first. */
 export const hints = (app) => [
-  app.network.isLarge ? null : h("button", { type: "button", class: "shut begin-quiz", onclick: () => app.quiz.begin() }, "quiz"),
   app.pad ? h("p", {}, `From ${app.plane.wide ? "left to right" : "top to bottom"}: your ink, what each layer makes of it, and a score for each digit; the highest is the answer. A square of colours is a map, and each cell of it one number. "How it works" explains the layers, "why?" and "change its mind" question the answer.`) : null,
+  app.network.isLarge ? null : h("button", { type: "button", class: "begin-quiz", onclick: () => app.quiz.begin() }, "quiz"),
   h("h2", {}, app.network.isLarge ? "Click any cell" : "Point at any cell"),
   h("p", {}, "Its window lights up in the layer before, and the window of that window, back to the input. Blue: what it reads; green: what it reaches; dashed: padding. Rows, columns and maps are counted from 0."),
-  app.network.isLarge ? null : h("p", {}, `Full colour: ${app.network.columns.flatMap(({ name }, k) => (k && k !== app.network.answer ? [`${name} ±${brief(Number(app.plane.scales[k].toPrecision(3)))}`] : [])).join(", ")}.`),
+  app.network.isLarge ? null : h("p", {}, `The darkest blue stands for a number above zero, the darkest orange for one below: ${app.network.columns.flatMap(({ name }, k) => (k && k !== app.network.answer ? [`${name} ±${brief(Number(app.plane.scales[k].toPrecision(3)))}`] : [])).join(", ")}.`),
   app.network.blocks.length ? h("p", {}, "A column is a block of layers, and an arc a way past some of them. The panel of a cell opens its block. Cells on the ways to the answer have their sums.") : null,
-  h("p", {}, `A click keeps the cell, Escape lets it go.${app.pad ? " In the pad, Delete clears the drawing." : ""}`),
-  app.network.answer !== null && app.explains ? h("p", {}, `Click ${app.pad ? "a digit" : "an answer"} ${app.plane.wide ? "at the right" : "at the end"} to see why the answer is not that one.`) : null,
+  h("p", {}, `A click keeps the cell, Escape lets it go. With keys: Tab leads to the maps, arrows move from cell to cell, with Shift from map to map and from layer to layer.${app.pad ? " In the pad, Delete clears the drawing." : ""}`),
+  app.network.answer !== null && app.explains ? h("p", {}, `Click ${app.pad ? "a digit" : "an answer"} in the last ${app.plane.wide ? "column" : "row"} to see why the answer is not that one.`) : null,
   app.pad && ADDRESSED ? h("p", {}, "The address of this page holds your drawing and what you asked: a link to share.") : null,
 ];
 
-/** What is true of the whole page. */
+/** What is true of the whole page: a line, and what is folded behind it. */
 export function aboutPage(network, values, data) {
   const numbers = values.reduce((sum, list) => sum + list.length, 0).toLocaleString("en");
-  if (network.isLarge) return `${numbers} numbers, as the model computed them: the four strongest maps of a column in 256 levels. ${plural(data.cells.length, "cell")} with window and filter, on the ways to the answer: summed here exactly.`;
+  if (network.isLarge) return [`${numbers} numbers, as the model computed them`, `The four strongest maps of a column in 256 levels. ${plural(data.cells.length, "cell")} with window and filter, on the ways to the answer: summed here exactly.`];
   const far = network.answer === null ? null : distance(network, values[network.answer], data);
-  const theirs = network.columns.some(({ given }) => given) ? "; you changed weights" : far === null ? "" : `; what ${data.framework} returned differs by at most ${far === 0 ? "0" : far.toExponential(1)}`;
+  const changed = network.columns.some(({ given }) => given);
+  const theirs = changed || far === null ? "" : `; what ${data.framework} returned differs by at most ${far === 0 ? "0" : far.toExponential(1)}`;
   const first = data.outputs > 1 ? ` The answer is the first of ${data.outputs} outputs.` : "";
   const boxes = network.isWhole ? "" : " A layer that this page does not compute shows what the model computed.";
-  return `${numbers} numbers, computed here: sums in float64, each rounded once to ${data.dtype}${theirs}.${first}${boxes}`;
+  return [`${numbers} numbers, computed here${changed ? "; you changed weights" : ""}`, `Sums in float64, each rounded once to ${data.dtype}${theirs}.${first}${boxes}`];
 }
 
 /** How far the scores are from those that the model returned. */

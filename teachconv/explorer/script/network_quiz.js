@@ -4,7 +4,7 @@ import { h } from "./elements.js";
 import { ranked } from "./network_numbers.js";
 import { placeName } from "./network_panels.js";
 import { drawItself } from "./network_story.js";
-import { readsOf, spanOf } from "./network_reach.js";
+import { readsOf, rowsAndColumns, spanOf } from "./network_reach.js";
 import { brief } from "./numbers.js";
 import { equalLists, Quiz, seeded } from "./quiz.js";
 
@@ -104,11 +104,11 @@ function whatItReads({ network }, random) {
     const cell = anyCell(network, k, random);
     const { masks, spans } = readsOf(network, cell);
     if (!spans[0]) return null; // a layer before it is not computed
-    const { first, sides } = spanOf(network, 0, masks[0]);
-    const [rows, cols] = first.map((low, axis) => `${low} to ${low + sides[axis] - 1}`);
+    const span = spanOf(network, 0, masks[0]);
+    const { first, sides } = span;
     const { from: [source] } = network.columns[k];
     const reason = (given) => {
-      if (!given) return `It reads rows ${rows} and columns ${cols}.`;
+      if (!given) return `It reads ${rowsAndColumns(span).join(" and ")}.`;
       const name = `Row ${given[0]}, column ${given[1]}`;
       if (source && equalLists(given, [spans[source].rows[0], spans[source].cols[0]])) return `${name} is where its window begins in ${network.columns[source].name}; the cells there have windows of their own.`;
       if (given.some((at, axis) => at < first[axis] || at >= first[axis] + sides[axis])) return `${name} is not read.`;

@@ -98,6 +98,9 @@ export function spanOf(network, k, mask) {
   return { count: places.length, first: sides.map((side) => Math.min(...side)), sides: sides.map((side) => (side.length ? Math.max(...side) - Math.min(...side) + 1 : 0)) };
 }
 
+/** The rows and the columns of such a span, in words. */
+export const rowsAndColumns = ({ first, sides }) => ["rows", "columns"].map((name, axis) => `${name} ${first[axis]} to ${first[axis] + sides[axis] - 1}`);
+
 /** The outline of cells as an SVG path: the edges between one of them and what is none. */
 export function outline(cells, { x, y, cell }) {
   const held = new Set(cells.map(String));

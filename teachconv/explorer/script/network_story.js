@@ -17,7 +17,7 @@ const strongestCell = ({ network, values }, k) => network.cellAt(k, values[k].in
  * @type {[string, ((app: any) => number[] | null) | null][]}
  */
 const STORY = [
-  ["You draw lines. The network sees none of them.", () => null],
+  ["You draw lines. The network reads only numbers that are made of them, as the next step shows.", () => null],
   ["It reads 64 numbers: the ink in each block of 4 × 4, after the drawing is scaled to fill the frame.", (app) => strongestCell(app, 0)],
   ["A number of conv1 is a sum of nine products: a window of ink, times a filter.", (app) => strongestCell(app, 1)],
   ["At the edge, a part of the window is padding. It adds nothing.", (app) => [1, 0, 0, strongestCell(app, 1)[3]]],
@@ -51,7 +51,7 @@ export function drawItself(app) {
 /** Go to a step; one beyond the ends leaves the story. */
 export function goTo(app, number) {
   app.step = STORY[number] ? number : null;
-  if (number === STORY.length - 1) app.ask();
+  if (number === STORY.length - 1) app.ask(null, null, number);
   else app.select(STORY[number]?.[1](app) ?? null);
 }
 

@@ -3,7 +3,7 @@
 import { ranked } from "./network_numbers.js";
 
 const KEEP = [3, 2, 2, 1]; // lines from the answer, and from each cell that they come from
-const THIN = 0.004; // share of a line that is not drawn
+const THIN = 0.004; // share of a line beside a stronger one that is not drawn
 const LEVELS = 16; // steps between the ends of an input cell's values, all of which are tried
 const PATIENCE = 30_000; // milliseconds of trying; of a network that takes longer only the two ends are tried
 const PAUSE = 30; // milliseconds of trying before the page may draw
@@ -45,13 +45,13 @@ export function explained(network, values, win, asked) {
   return { win, rival, margin: scores[win] - scores[rival], lines, list, bias, positive };
 }
 
-/** The strongest lines into a cell, and those into the cells that they come from; a pool passes one cell on. */
+/** The strongest lines into a cell, and those into the cells that they come from: at least one all the way to the input. A pool passes one cell on. */
 function waysInto(network, values, to, list, positive, wide, depth) {
   const thin = network.isLarge ? 0 : THIN; // there the page has chosen the cells
   const strong = list.filter(({ product, outside }) => product > 0 && !outside).sort((a, b) => b.product - a.product);
-  return strong.slice(0, KEEP[Math.min(depth, KEEP.length - 1)]).flatMap((tap) => {
+  return strong.slice(0, KEEP[Math.min(depth, KEEP.length - 1)]).flatMap((tap, i) => {
     const share = (wide * tap.product) / positive;
-    return share < thin ? [] : [{ ...tap, from: tap.source, to, share }, ...waysBehind(network, values, tap.source, share, depth)];
+    return i && share < thin ? [] : [{ ...tap, from: tap.source, to, share }, ...waysBehind(network, values, tap.source, share, depth)];
   });
 }
 

@@ -94,13 +94,12 @@ export function themeButton(root, whole) {
   const order = ["light dark", "light", "dark"];
   const words = { "light dark": "theme: automatic", light: "theme: light", dark: "theme: dark" };
   let now = 0;
-  const button = h("button", { type: "button", class: "theme", title: words[order[0]], "aria-label": words[order[0]], onclick: () => {
+  return h("button", { type: "button", class: "theme", title: words[order[0]], "aria-label": words[order[0]], onclick: ({ currentTarget: button }) => {
     now = (now + 1) % order.length;
     for (const element of whole ? [root, document.documentElement] : [root]) element.style.colorScheme = order[now];
     button.title = words[order[now]];
     button.setAttribute("aria-label", words[order[now]]);
   } }, "◐");
-  return button;
 }
 
 /** What stands beside the title of a plane: its size, and which channels it shows. */

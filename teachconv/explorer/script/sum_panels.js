@@ -25,9 +25,7 @@ function sumOf(doc, taps) {
   return sum.value;
 }
 
-// ---------------------------------------------------------------------------------------------
-// A cell of the result: what it is made of
-// ---------------------------------------------------------------------------------------------
+// ---- a cell of the result: what it is made of ----
 
 /** Every product of one cell of the result: the equation, and its terms one by one. */
 export function sumPanel(view, cell, app) {
@@ -154,14 +152,11 @@ function listed(caption, columns, list, app, row) {
   });
   const rest = list.length - shown.length;
   const more = rest ? moreButton(app, `show ${plural(rest, "more row")}`) : null;
-  const folded = h("details", { class: "taps", open: app.opened.get("taps"), ontoggle: () => { app.opened.set("taps", folded.open); } },
+  return h("details", { class: "taps", open: app.opened.get("taps"), ontoggle: ({ target }) => { app.opened.set("taps", target.open); } },
     h("summary", {}, caption), table(caption, columns, shown.map(row), each), more);
-  return folded;
 }
 
-// ---------------------------------------------------------------------------------------------
-// A cell of the source: whom it feeds
-// ---------------------------------------------------------------------------------------------
+// ---- a cell of the source: whom it feeds ----
 
 /** The cells of the result that one cell of the source contributes to. */
 export function feedPanel(view, cell, app) {
@@ -210,9 +205,7 @@ function added(title, list, columns, app, dense) {
   return figure;
 }
 
-// ---------------------------------------------------------------------------------------------
-// A weight, or another cell of the operand: where it is used
-// ---------------------------------------------------------------------------------------------
+// ---- a weight, or another cell of the operand: where it is used ----
 
 /** All products of one cell of the operand; of a weight also its gradient, which sums over the same places. */
 export function usePanel(view, cell, app) {
