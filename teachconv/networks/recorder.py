@@ -124,8 +124,14 @@ def record_keras(
     inside: list[Any] = []  # layers call operations of Keras, which are part of them
 
     def record(layer: Any, *args: Any, **kwargs: Any) -> Any:
-        if inside or get_ident() != own or _has_layers(layer):
+        if inside or get_ident() != own:
             return original(layer, *args, **kwargs)
+        if _has_layers(layer):
+            number, result = len(calls.made), original(layer, *args, **kwargs)
+            if any(call["output"] is not None or call["error"] for call in calls.made[number:]):
+                return result
+            del calls.made[number:]  # JAX traces the layers inside, such as an LSTM's: it counts as one
+            return calls.done(calls.entry(layer.name, type(layer).__name__, args, kwargs), result)
         activation, word = vars(layer).get("activation"), type(layer).__name__
         settings = {
             name: getattr(layer, name) for name in _SETTINGS if getattr(layer, name, None) is not None
@@ -178,7 +184,7 @@ _SETTINGS = (
     *("x_min", "x_max"),  # of keras.ops.clip
     *("scale", "offset", "mean", "variance", "depthwise_kernel", "keepdims", "interpolation"),
     *("antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio", "pad_width", "mode", "sorted"),
-    *("output_size", "decimals", "equation", "subscripts", "order", "correction"),
+    *("output_size", "decimals", "equation", "subscripts", "order", "correction", "axes"),
 )
 
 
@@ -454,10 +460,11 @@ class _Calls:
         parts = [result] if is_one else [*result]  # of an LSTM, say
         if not hasattr(parts[0], "dtype"):
             return result
-        for at, part in enumerate(parts if entry["word"].lower() in _SPLITS else parts[:1]):
-            number, own = len(self.made), entry
+        word = entry["word"].lower()
+        for at, part in enumerate(parts if word in (*_SPLITS, *_PAIRS) else parts[:1]):
+            number, own = len(self.made), entry | ({"part": at} if word in _PAIRS else {})
             if number in {**self.instead, **self.added}:
-                own = entry | {"computed": self.keep(part)}
+                own = own | {"computed": self.keep(part)}
                 array = self.instead[number] if number in self.instead else _numpy(part) + self.added[number]
                 parts[at] = _put(part, array)
                 result = parts[0] if is_one else type(result)(parts)
@@ -510,6 +517,9 @@ _SPLITS = (
     *("split", "chunk", "unbind", "tensor_split", "split_with_sizes", "unpack", "unstack", "split_v"),
     *("array_split", "hsplit", "vsplit", "dsplit"),
 )
+
+# what returns two arrays, each of which is a ``part`` of its own
+_PAIRS = ("var_mean", "std_mean", "aminmax", "moments")
 
 
 def _numpy(value: Any) -> np.ndarray:

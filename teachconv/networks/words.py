@@ -51,6 +51,11 @@ POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "FULLY_CONNECTED": ("", "weight", "bias"),
     **dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "ARG_MAX", "ARG_MIN"), ("", "axis")),
 }
+# what the parts of a call that returns two arrays are
+PAIRS = {
+    **{"var_mean": ("var", "mean"), "std_mean": ("std", "mean")},
+    **{"aminmax": ("amin", "amax"), "moments": ("mean", "var")},
+}
 POINTWISE = {
     **{name: name for name in definitions.POINTWISE},
     **{"mul": "multiply", "sub": "subtract", "rsub": "subtract", "div": "divide", "true_div": "divide"},

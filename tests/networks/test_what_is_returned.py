@@ -1,5 +1,8 @@
 """`teachconv.compare` judges what moves numbers, and what the models return; and recording leaves nothing behind."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -9,6 +12,7 @@ import teachconv as tc
 from teachconv import keras as own_keras
 from teachconv import tf as own_tf
 from teachconv.networks import recorder
+from teachconv.networks.walking import walk
 
 X = np.random.default_rng(0).standard_normal((2, 1, 8, 8)).astype("float32")
 
@@ -507,6 +511,75 @@ def test_recurrent_layers_of_keras_are_not_judged(kind):
 
     assert tc.compare(model("tanh"), model("tanh"), x).passed is not False
     assert tc.compare(model("tanh"), model("sigmoid"), x).passed is False
+
+
+_TRACED = """
+import keras, numpy as np, teachconv as tc
+x = np.random.default_rng(0).standard_normal((1, 5, 3)).astype("float32")
+def model(name, activation):
+    keras.utils.set_random_seed(0)
+    return keras.Sequential([keras.Input((5, 3)), getattr(keras.layers, name)(4, activation=activation)])
+for name in ("LSTM", "GRU", "SimpleRNN"):
+    same = tc.compare(model(name, "tanh"), model(name, "tanh"), x)
+    assert same.passed is None and "1 layer not judged" in str(same), same
+    assert tc.compare(model(name, "tanh"), model(name, "sigmoid"), x).passed is False
+"""
+
+
+@pytest.mark.slow
+def test_a_layer_whose_cell_jax_traces_counts_as_one():
+    for name in ("keras", "jax"):
+        pytest.importorskip(name)
+    env = os.environ | {"KERAS_BACKEND": "jax"}
+    done = subprocess.run([sys.executable, "-c", _TRACED], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def _var_mean(x):
+    import torch
+
+    variance, mean = torch.var_mean(x, (2, 3), False, True)
+    return (x - mean) / (variance + 1e-5).sqrt()
+
+
+def _by_hand(x):
+    variance = x.var((2, 3), unbiased=False, keepdim=True)
+    return (x - x.mean((2, 3), keepdim=True)) / (variance + 1e-5).sqrt()
+
+
+def _aminmax(x):
+    least, most = x.aminmax(dim=1, keepdim=True)
+    return (x - least) / (most - least)
+
+
+def _amin_amax(x):
+    return (x - x.amin(1, keepdim=True)) / (x.amax(1, keepdim=True) - x.amin(1, keepdim=True))
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(_var_mean, _by_hand), (_aminmax, _amin_amax)])
+def test_each_of_two_results_has_the_errors_of_what_it_is_computed_from(ours, theirs):
+    """A mean that came with a variance counted as a constant: numbers near 1000, twice rounded, as wrong."""
+    torch = pytest.importorskip("torch")
+
+    class Model(torch.nn.Module):
+        def __init__(self, then, offset):
+            super().__init__()
+            torch.manual_seed(0)
+            self.conv, self.norm, self.then = torch.nn.Conv2d(4, 4, 3), torch.nn.BatchNorm2d(4), then
+            with torch.no_grad():  # what is exact: 1000 less a number near 1000
+                for numbers in (self.conv.bias, self.norm.running_mean):
+                    numbers += 1000
+                    numbers -= 1000 - offset
+
+        def forward(self, x):
+            return self.then(self.norm(self.conv(x)))
+
+    x = np.random.default_rng(0).standard_normal((1, 4, 8, 8)).astype("float32")
+    models = [Model(ours, 1000.0).eval(), Model(theirs, 0.0).eval()]
+    found = tc.compare(*models, x)
+    assert found.passed, found
+    assert {len(layer.inputs) for layer in walk(models[0], x).layers if layer.op_type == "subtract"} == {2}
+    assert tc.compare(models[0], Model(lambda y: theirs(2 * y + y.abs()), 0.0).eval(), x).passed is False
 
 
 def test_a_layer_with_an_activation_is_put_right_before_it():
