@@ -126,3 +126,30 @@ def test_a_model_in_double_precision_is_the_same_on_larger_numbers_too():
     model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.GroupNorm(2, 8), nn.Conv2d(8, 4, 3)).eval()
     report = tc.compare(Wide(model).eval(), model, IMAGE)
     assert report.passed, str(report)
+
+
+class Shuffled(nn.Module):
+    """Channels shuffled in groups, then five softmaxes of large scores, behind which no bound says anything."""
+
+    def __init__(
+        self, groups, written=lambda y, groups: y.unflatten(1, groups).transpose(1, 2).flatten(1, 2)
+    ):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.groups, self.written = nn.Conv2d(3, 8, 3), groups, written
+        self.scores = nn.ModuleList(nn.Conv2d(8, 8, 3, padding=1) for _ in range(5))
+
+    def forward(self, x):
+        y = self.written(self.first(x), self.groups)
+        for scores in self.scores:
+            y = y + torch.softmax(30 * scores(y), 1) * y
+        return y.mean((2, 3))
+
+
+def test_a_place_is_found_where_the_bound_of_the_ends_says_nothing():
+    image = np.random.default_rng(0).standard_normal((1, 3, 10, 10)).astype("float32")
+    model = Shuffled((2, 4)).eval()
+    found = tc.compare(model, Shuffled((4, 2)).eval(), image)
+    assert (found.passed, found.first_parting.a, found.first_parting.code) == (False, "transpose", "moved")
+    other_words = Shuffled((2, 4), lambda y, groups: y[:, np.arange(8).reshape(groups).T.ravel()]).eval()
+    assert tc.compare(model, other_words, image).passed is not False

@@ -128,7 +128,7 @@ class Partings:
                 for side in (0, 1)
             ]
             if cut is None and end.same is not False and not any(stopped) and all(opens):
-                cut = self._damped(anchors, opens)
+                cut = self._damped(anchors, opens) or self._unbounded(anchors, opens, end)
                 if cut is not None:
                     self._part(anchors, cut, opens)
             if cut is None and is_apart and any(opens) and len(self._forced) < _ROUNDS:
@@ -334,6 +334,27 @@ class Partings:
                     return Cut(a, b, state.again({a: other}))
         return None
 
+    def _unbounded(self, anchors: Anchors, within: Sequence[Sequence[int]], end: Verdict) -> Cut | None:
+        """Return the first place at which the models differ, where the bound of their far ends says nothing.
+
+        There, two layers of one type are farther apart than their errors, and with the second model's numbers
+        in their place the ends agree.
+        """
+        state, second = anchors.networks
+        far = _apart(state, second).max(initial=0.0)
+        is_far = far > max(map(half_of_the_digits, state.outputs()))
+        if end.code != "useless" or not is_far or len(self._forced) == _ROUNDS:
+            return None
+        for a, b in islice(_places(anchors, within), _RUNS):
+            if state.layers[a].op_type == second.layers[b].op_type:
+                with suppress(*_REFUSED):
+                    place = Anchor(a, b, _way(second, b, state, a))
+                    if anchors.judged(place).same is False:
+                        made = state.again({a: anchors.pair(place)[1]})
+                        if returned(anchored(made, second, [*self._forced, (a, b)])).same:
+                            return Cut(a, b, made)
+        return None
+
     def _by_chance(self, anchors: Anchors, anchor: Anchor) -> Anchors | None:
         """Return the anchors without one that only resembles: behind it the models agree again.
 
@@ -462,14 +483,8 @@ def _exchanged(
 ) -> tuple[float, float]:
     """Return how far the ends of both models are apart, and how far with the second's numbers at a place.
 
-    Of the ends only those numbers count that change with them. The anchors before have the second's numbers
-    in both runs.
-
-    Args:
-        anchors: the models' anchors.
-        place: the place.
-        end: an anchor, or None for what the models return.
-        cells: which of the numbers are exchanged.
+    Of the ends (an anchor's, or None for what the models return) only those numbers count that change with
+    the place's cells. The anchors before have the second's numbers in both runs.
     """
     state, second = anchors.networks
     before_it = {known.a: anchors.pair(known)[1] for known in anchors.found[1:] if known.a < place.a}
