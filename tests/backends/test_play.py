@@ -103,6 +103,10 @@ def test_rungs_on_windows(isa, source_together, tmp_path):
     program = compiled(source_together, tmp_path / "together.exe", MINGW, options)
     home = {"WINEPREFIX": str(tmp_path / "wine"), "WINEDLLOVERRIDES": "mscoree=;mshtml=", "WINEDEBUG": "-all"}
     subprocess.run([WINE, "wineboot", "--init"], env=os.environ | home, capture_output=True, timeout=120)
+    # wineboot may return before what it started has written the folder of Windows
+    server = Path(WINE).with_name("wineserver64")
+    if server.exists():
+        subprocess.run([server, "-w"], env=os.environ | home, timeout=120)
     for name in PROGRAMS:
         words = LAYERS.get(name, "9 5 7 3 2 2").split()
         check_output(name, run(WINE, program, name, *words, env=os.environ | home))
