@@ -240,7 +240,8 @@ class Bounded:
 
     def off(self, value: np.ndarray, error: Any, sizes: Any = None, terms: int = 1) -> Bounded:
         """Return a value with an error, and with that of rounding terms of some sizes, or the value."""
-        error = error + bounds.gamma(terms, self.unit) * (np.abs(value) if sizes is None else sizes)
+        sizes = _FLUSHED + (np.abs(value) if sizes is None else sizes)
+        error = error + bounds.gamma(terms, self.unit) * sizes
         return Bounded(value, np.where(np.isfinite(value), error, 0.0), self.unit, self.terms + terms)
 
     def by(self, function: Callable[..., np.ndarray], *args: Any) -> Bounded:

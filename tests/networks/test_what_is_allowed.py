@@ -153,3 +153,11 @@ def test_a_place_is_found_where_the_bound_of_the_ends_says_nothing():
     assert (found.passed, found.first_parting.a, found.first_parting.code) == (False, "transpose", "moved")
     other_words = Shuffled((2, 4), lambda y, groups: y[:, np.arange(8).reshape(groups).T.ravel()]).eval()
     assert tc.compare(model, other_words, image).passed is not False
+
+
+def test_a_norm_of_numbers_below_the_normal_ones_is_right():
+    class Norm(nn.Module):
+        def forward(self, x):
+            return nn.functional.layer_norm(x, x.shape[3:])
+
+    assert tc.compare(Norm(), Norm(), (1e-39 * IMAGE).astype("float32")).passed
