@@ -341,6 +341,13 @@ def test_a_change_is_tried_and_taken_back(show, digit):
     page.all(".try")[0].click()
     assert page.run(ANSWER) == before
     page.all(".try")[0].click()
+    page.run(TOOL, "why?")
+    assert page.run(ANSWER).startswith(f"{says}, ")  # the question is asked of what the network reads now
+    assert f"Why {says} and not" in page.all(".told")[0].text
+    page.run(TOOL, "why?")
+    assert page.run(ANSWER) == before
+    ask_for_a_change(page)
+    page.all(".try")[0].click()
     page.all(".shut")[0].click()
     assert page.run(ANSWER) == before  # closing takes it back
 

@@ -272,7 +272,7 @@ class NetworkApp {
 
   ask(win = null, rival = null, step = null) {
     if (this.isBlank) return;
-    this.takeBack();
+    if (!this.flip?.tried) this.flip = null; // of a change that is tried, why it changes the answer
     this.quiz.on = false;
     Object.assign(this, { cell: null, kept: false, lit: null, covers: false, step, why: explained(this.network, this.values, win ?? ranked(this.scores)[0], rival) });
     this.draw();
