@@ -124,7 +124,7 @@ FORMULAS: dict[tuple[str, ...], Callable[[Entry, list[np.ndarray]], Facts]] = {
     ("normalize", "unitnormalization", "lpnormalization", "l2_normalization"): partial(
         formula, "normalize", _unit
     ),
-    ("var", "std", "var_mean", "std_mean"): partial(formula, "variance", _variance),
+    ("var", "std"): partial(formula, "variance", _variance),
     ("rms_norm", "rmsnormalization", "rms_normalization"): partial(formula, "rms norm", _rms),
     ("local_response_norm", "lrn", "local_response_normalization"): partial(
         formula, "local response norm", _neighbours

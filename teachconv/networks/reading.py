@@ -124,9 +124,9 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     every = arrays_in(entry["args"])
     arrays = [*filter(known, every)] or every[:1]  # the first is the model's input
     said = {**dict(zip(POSITIONAL.get(word, ()), entry["args"], strict=False)), **entry["kwargs"]}
-    if "part" in entry:
-        word = PAIRS[word.lower()][entry["part"]]
-        entry = {**entry, "word": word, "args": entry["args"][:1]}
+    for part, name in enumerate(PAIRS.get(word.lower(), ())):
+        if entry.get("part") == part:
+            word, entry = name, {**entry, "word": name, "args": entry["args"][:1]}
     last = "channels_first" if framework in ("torch", "onnx") else "channels_last"
     facts: Facts = {
         "op_type": word.lower(),

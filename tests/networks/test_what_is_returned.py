@@ -12,6 +12,7 @@ import teachconv as tc
 from teachconv import keras as own_keras
 from teachconv import tf as own_tf
 from teachconv.networks import recorder
+from teachconv.networks.reading import read
 from teachconv.networks.walking import walk
 
 X = np.random.default_rng(0).standard_normal((2, 1, 8, 8)).astype("float32")
@@ -580,6 +581,14 @@ def test_each_of_two_results_has_the_errors_of_what_it_is_computed_from(ours, th
     assert found.passed, found
     assert {len(layer.inputs) for layer in walk(models[0], x).layers if layer.op_type == "subtract"} == {2}
     assert tc.compare(models[0], Model(lambda y: theirs(2 * y + y.abs()), 0.0).eval(), x).passed is False
+
+
+@pytest.mark.parametrize("part", [2, -1, "mean", None, [0]])
+def test_a_part_that_a_call_does_not_have_is_a_layer_without_a_definition(part):
+    """As in a damaged recording."""
+    entry = {"name": "m", "framework": "torch", "word": "var_mean", "args": [X], "kwargs": {}, "output": X}
+    assert read({**entry, "part": part}, lambda _: True).op is None
+    assert read({**entry, "part": 1}, lambda _: True).op is not None
 
 
 def test_a_layer_with_an_activation_is_put_right_before_it():

@@ -341,9 +341,9 @@ class Partings:
         in their place the ends agree.
         """
         state, second = anchors.networks
-        far = _apart(state, second).max(initial=0.0)
-        is_far = far > max(map(half_of_the_digits, state.outputs()))
-        if end.code != "useless" or not is_far or len(self._forced) == _ROUNDS:
+        if end.code != "useless" or len(self._forced) == _ROUNDS:
+            return None
+        if not _apart(state, second).max(initial=0.0) > max(map(half_of_the_digits, state.outputs())):
             return None
         for a, b in islice(_places(anchors, within), _RUNS):
             if state.layers[a].op_type == second.layers[b].op_type:
